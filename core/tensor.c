@@ -1,0 +1,21 @@
+#include "core/tensor.h"
+
+size_t attn_dtype_size(enum attn_dtype dtype) {
+    switch (dtype) {
+    case ATTN_F32:
+        return sizeof(float);
+    case ATTN_BOOL:
+        return sizeof(uint8_t);
+    case ATTN_F64:
+    case ATTN_I64:
+        break;
+    }
+    return 8;
+}
+
+size_t attn_tensor_count(const struct attn_tensor *t) {
+    size_t count = 1;
+    for (unsigned a = 0; a < t->rank; a++)
+        count *= t->shape[a];
+    return count;
+}
