@@ -1,0 +1,67 @@
+/* lift.h - takes the tensors out of a request's text in one pass, so that only a small envelope is left for jansson.
+ *
+ * Every array, at any depth, that holds only numbers (with "NaN", "Infinity", "-Infinity" as strings or bare words
+ * among them), or only booleans, moves to contiguous memory; the text keeps [k] in its place, k its index in `items`.
+ * No client can forge a placeholder: an array of numbers in the request would itself be lifted. An array of strings
+ * only is never lifted, nor is an empty one.
+ */
+#ifndef API_LIFT_H
+#define API_LIFT_H
+
+#include "api/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { API_LIFT_MAX_RANK = 8 };
+
+enum api_lift_fault {
+    API_LIFT_FINE,
+    API_LIFT_RAGGED, /* fault_index names the first row whose length differs; fault_expected, fault_got lengths; or a
+                        number where its siblings are rows, or the reverse (fault_got 0) */
+    API_LIFT_OUT_OF_RANGE /* fault_index names a number beyond double, such as 1e400 */
+};
+
+/* struct api_lifted - one array that was taken out.
+ *
+ *     boolean       data is uint8_t (0 or 1), else double
+ *     integral      every number is an integer of magnitude <= 2^53
+ *     rank, shape   meaningful when fault is API_LIFT_FINE; nesting beyond API_LIFT_MAX_RANK is not lifted
+ *     begin, end    the array's place in the request text, [begin, end)
+ *     fault...      what is wrong with it; the caller reports it under the field the placeholder stands in;
+ *                   fault_index holds fault_depth indices
+ */
+struct api_lifted {
+    bool boolean, integral;
+    unsigned rank;
+    size_t shape[API_LIFT_MAX_RANK];
+    void *data;
+    size_t count, begin, end;
+    enum api_lift_fault fault;
+    unsigned fault_depth;
+    size_t fault_index[API_LIFT_MAX_RANK], fault_expected, fault_got;
+};
+
+/* struct api_lift - the result; all memory belongs to the arena.
+ *
+ *     text, size   the envelope, JSON for jansson
+ *     numbers      how many numbers and booleans were taken out
+ */
+struct api_lift {
+    char *text;
+    size_t size;
+    struct api_lifted *items;
+    size_t count, numbers;
+};
+
+/* api_lift - lifts the tensors out of body. Malformed text is passed on as it is for jansson to report.
+ * Returns false only when the arena refuses memory. */
+bool api_lift(struct api_arena *arena, const char *body, size_t size, struct api_lift *lift);
+
+/* api_lift_origin - the offset in the request text that byte `offset` of the envelope comes from. */
+size_t api_lift_origin(const struct api_lift *lift, size_t offset);
+
+/* api_line_column - 1-based line and column (in bytes) of an offset in a text. */
+void api_line_column(const char *text, size_t offset, size_t *line, size_t *column);
+
+#endif
