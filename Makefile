@@ -1,41 +1,172 @@
-# dikkat - `make run` serves, `make test` tests; both install what is missing.
+# dikkat - an HTTP microservice for attention computations. `make help` lists what can be made.
+#
+# One folder per variant, build/VARIANT, so that flags never mix: release debug asan tsan cov fuzz valgrind.
+
 VARIANT ?= release
 BUILD := build/$(VARIANT)
-CC ?= gcc
+MAKEFLAGS += --no-print-directory
+# A make inside a recipe uses every processor, unless the caller said how many with -j.
+SUBMAKE = $(MAKE) -s $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+
 WARN := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
-CPPFLAGS += -I. -D_GNU_SOURCE
 FLAGS_release := -O3 -g
 FLAGS_debug := -O0 -g3
+FLAGS_valgrind := -O1 -g -DDIKKAT_PLAIN_CPU
 FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FLAGS_tsan := -O1 -g -fsanitize=thread
 FLAGS_cov := -O0 -g --coverage
-CFLAGS = $(WARN) $(FLAGS_$(VARIANT)) -fopenmp-simd -ffp-contract=off -pthread -MMD -MP
+FLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+CPPFLAGS += -I. -D_GNU_SOURCE
+# No -ffast-math anywhere, and no fused multiply-adds behind our back: the numbers are the contract.
+CFLAGS = $(WARN) $(FLAGS_$(VARIANT)) -fopenmp-simd -ffp-contract=off -pthread
 LIBS = -lmicrohttpd -ljansson -lopenblas -lz -lm -pthread
 
-# core/NAME.real.c is compiled twice: double and, with -DATTN_SINGLE, float.
+# core/NAME.real.c is compiled twice: as double, and with -DATTN_SINGLE as float.
+object = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 core_obj := $(patsubst %.real.c,$(BUILD)/%.f64.o,$(wildcard core/*.real.c)) \
             $(patsubst %.real.c,$(BUILD)/%.f32.o,$(wildcard core/*.real.c)) \
-            $(patsubst %.c,$(BUILD)/%.o,$(filter-out %.real.c,$(wildcard core/*.c)))
-api_obj := $(patsubst %.c,$(BUILD)/%.o,$(wildcard api/*.c))
-server_obj := $(patsubst %.c,$(BUILD)/%.o,$(filter-out server/main.c,$(wildcard server/*.c)))
-test_obj := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/core/*.c tests/api/*.c tests/server/*.c))
-ref_obj := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/ref/*.c))
-libs := $(BUILD)/libserver.a $(BUILD)/libapi.a $(BUILD)/libcore.a
+            $(call object,$(filter-out %.real.c,$(wildcard core/*.c)))
+api_obj := $(call object,$(wildcard api/*.c))
+server_obj := $(call object,$(filter-out server/main.c,$(wildcard server/*.c server/*.S)))
+test_obj := $(call object,$(wildcard tests/core/*.c tests/api/*.c tests/server/*.c))
+ref_obj := $(call object,$(wildcard tests/ref/*.c))
+lib := $(BUILD)/libserver.a $(BUILD)/libapi.a $(BUILD)/libcore.a
+bench := $(call object,$(wildcard tests/bench/bench_*.c))
+fuzz := $(call object,$(wildcard tests/fuzz/fuzz_*.c))
+c_files := $(wildcard core/*.[ch] api/*.[ch] server/*.[ch] tests/*/*.[ch])
 
-$(BUILD)/dikkat: $(BUILD)/server/main.o $(libs)
+.PHONY: all
+all: $(BUILD)/dikkat ## build build/release/dikkat (the default)
+
+# --- what people use -------------------------------------------------------------------------------------------------
+
+.PHONY: run test bench help setup
+run: ## install what is missing, build, and serve on 127.0.0.1:8080
+	@tests/tools/setup.sh run
+	@$(SUBMAKE) all
+	@exec $(BUILD)/dikkat
+
+test: ## install what is missing, build, and run every test
+	@tests/tools/setup.sh test
+	@$(SUBMAKE) suite
+
+bench: ## measure, each figure beside its goal; non-zero when a gated one is missed
+	@tests/tools/setup.sh run
+	@$(SUBMAKE) bench-programs
+	@tests/tools/bench.sh $(bench:.o=)
+
+setup: ## install what building, testing and checking need
+	@tests/tools/setup.sh all
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z][a-z.-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# --- the gates -------------------------------------------------------------------------------------------------------
+
+.PHONY: suite asan tsan valgrind coverage fuzz layers lint format
+suite: $(BUILD)/dikkat $(BUILD)/tests $(BUILD)/yaml2json # every test, without the set-up
+	@DIKKAT_BINARY=$(BUILD)/dikkat tests/tools/suite.sh $(BUILD)
+
+asan: ## the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(SUBMAKE) VARIANT=asan build/asan/tests build/asan/dikkat
+	@tests/tools/asan.sh build/asan
+
+tsan: ## golden requests from many threads at once under ThreadSanitizer
+	@$(SUBMAKE) VARIANT=tsan build/tsan/replay
+	@tests/tools/tsan.sh build/tsan/replay
+
+valgrind: ## golden requests under Valgrind's memcheck
+	@$(SUBMAKE) VARIANT=valgrind build/valgrind/replay
+	@tests/tools/valgrind.sh build/valgrind/replay
+
+coverage: ## line coverage of core/ and api/, at least 95 %
+	@$(SUBMAKE) VARIANT=cov build/cov/tests build/cov/dikkat
+	@tests/tools/coverage.sh build/cov 95
+
+FUZZ_SECONDS ?= 20
+fuzz: ## libFuzzer on the readers of foreign bytes, FUZZ_SECONDS=20 each
+	@$(SUBMAKE) VARIANT=fuzz CC=clang fuzz-programs
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/tools/fuzz.sh $(patsubst $(BUILD)/%.o,build/fuzz/%,$(fuzz))
+
+layers: $(lib) ## dependencies point one way: core <- api <- server
+	@tests/tools/layers.sh $(BUILD)
+
+lint: ## clang-format, clang-tidy and cppcheck
+	@tests/tools/lint.sh $(c_files)
+
+format: ## rewrite the sources in the house style
+	@clang-format -i $(c_files)
+
+# --- by hand ---------------------------------------------------------------------------------------------------------
+
+.PHONY: test-decimal soak golden container clean
+DECIMAL_COUNT ?= 1000000000
+test-decimal: $(BUILD)/tests/tools/decimal_check ## 10^9 random doubles and floats against the C library (minutes)
+	$< $(DECIMAL_COUNT)
+
+soak: all ## the long harm tests
+	@DIKKAT_BINARY=$(BUILD)/dikkat tests/tools/soak.sh
+
+golden: ## make the golden answers again (python3-numpy)
+	python3 tests/golden/make.py
+
+container: ## build the image and hold it to its promises
+	@docker/container_test.sh
+
+clean: ## remove build/
+	rm -rf build
+
+# --- how -------------------------------------------------------------------------------------------------------------
+
+$(BUILD)/dikkat: $(BUILD)/server/main.o $(lib)
 	$(CC) $(CFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/tests: $(test_obj) $(ref_obj) $(lib)
+	$(CC) $(CFLAGS) -o $@ $^ $(LIBS) -lcriterion
+
+.PHONY: bench-programs fuzz-programs
+bench-programs: $(bench:.o=)
+$(bench:.o=): %: %.o $(BUILD)/tests/bench/bench.o $(ref_obj) $(lib)
+	$(CC) $(CFLAGS) -o $@ $^ $(LIBS)
+
+fuzz-programs: $(fuzz:.o=)
+$(fuzz:.o=): %: %.o $(lib)
+	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+
+$(BUILD)/replay: $(BUILD)/tests/tools/replay.o $(lib)
+	$(CC) $(CFLAGS) -o $@ $^ $(LIBS)
+$(BUILD)/yaml2json: $(BUILD)/tests/tools/yaml2json.o
+	$(CC) $(CFLAGS) -o $@ $^ -lyaml -ljansson
+$(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(lib)
+	$(CC) $(CFLAGS) -o $@ $^ $(LIBS)
+
 $(BUILD)/libcore.a: $(core_obj)
 $(BUILD)/libapi.a: $(api_obj)
 $(BUILD)/libserver.a: $(server_obj)
-$(libs):
-	rm -f $@ && ar rcs $@ $^
-$(BUILD)/%.f64.o: %.real.c
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
-$(BUILD)/%.f32.o: %.real.c
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) -DATTN_SINGLE $(CFLAGS) -c -o $@ $<
-$(BUILD)/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+$(lib): $(BUILD)/list
+	@rm -f $@
+	ar rcs $@ $(filter %.o,$^)
+
+compile = @mkdir -p $(@D) && echo $(CC) $< && $(CC) $(CPPFLAGS) $(1) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/%.f64.o: %.real.c $(BUILD)/flags
+	$(call compile)
+$(BUILD)/%.f32.o: %.real.c $(BUILD)/flags
+	$(call compile,-DATTN_SINGLE)
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	$(call compile)
+$(BUILD)/%.o: %.S $(BUILD)/flags
+	$(call compile)
+
+# Rewritten only when they change: new flags compile everything again, a removed source leaves its archive.
+changed = @mkdir -p $(@D) && echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
+.PHONY: FORCE
+$(BUILD)/flags: FORCE
+	$(call changed,$(CC) $(CPPFLAGS) $(CFLAGS))
+$(BUILD)/list: FORCE
+	$(call changed,$(core_obj) $(api_obj) $(server_obj))
+
+.SECONDARY:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
