@@ -1,0 +1,29 @@
+/* endpoints.h - what an endpoint is, and where each lives: one row in the table of api/api.c, one file api/NAME.c. */
+#ifndef API_ENDPOINTS_H
+#define API_ENDPOINTS_H
+
+#include "api/job.h"
+
+/* Where the /embed fields stand in a request. */
+enum { API_TOKENS_NONE = -1, API_TOKENS_SELF = -2 };
+
+/* struct api_endpoint - one row.
+ *
+ *     method, path   a path ending in '/' also takes one more segment (job->rest)
+ *     table          fields of the request body; NULL: no body (GET)
+ *     tokens         index of the field that holds /embed's fields, API_TOKENS_SELF or API_TOKENS_NONE
+ *     handle         see job.h
+ */
+struct api_endpoint {
+    const char *method, *path;
+    const struct api_table *table;
+    int tokens;
+    bool (*handle)(struct api_job *job);
+};
+
+/* api_endpoint_at - row `index` of the route table; NULL at the end. */
+const struct api_endpoint *api_endpoint_at(size_t index);
+
+bool api_embed(struct api_job *job); /* table: tokens.h */
+
+#endif
