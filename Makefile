@@ -68,7 +68,7 @@ help: ## this list
 
 .PHONY: suite asan tsan valgrind coverage fuzz layers lint format
 suite: $(BUILD)/dikkat $(BUILD)/tests $(BUILD)/yaml2json # every test, without the set-up
-	@DIKKAT_BINARY=$(BUILD)/dikkat tests/tools/suite.sh $(BUILD)
+	@PROGRAM=$(BUILD)/dikkat tests/tools/suite.sh $(BUILD)
 
 asan: ## the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(SUBMAKE) VARIANT=asan build/asan/tests build/asan/dikkat
@@ -108,7 +108,7 @@ test-decimal: $(BUILD)/tests/tools/decimal_check ## 10^9 random doubles and floa
 	$< $(DECIMAL_COUNT)
 
 soak: all ## the long harm tests
-	@DIKKAT_BINARY=$(BUILD)/dikkat tests/tools/soak.sh
+	@PROGRAM=$(BUILD)/dikkat tests/tools/soak.sh
 
 golden: ## make the golden answers again (python3-numpy)
 	python3 tests/golden/make.py

@@ -1,14 +1,14 @@
 #!/bin/bash
 # suite.sh - runs every test: the Criterion binary, then each script.
 #
-#   suite.sh BUILD     BUILD/tests and the program at $DIKKAT_BINARY are there
+#   suite.sh BUILD     BUILD/tests and the program at $PROGRAM are there
 #
 # A script test is tests/tools/*_check.sh or tests/tools/*_test.sh: it exits 0 when it passed, 77 when it could not run
 # here (and says why), anything else when it failed. The last line counts all of them. Exit code 1 if any failed.
 set -u
 cd "$(dirname "$0")/../.."
 build=$1
-export DIKKAT_BINARY=${DIKKAT_BINARY:-$build/dikkat}
+export PROGRAM=${PROGRAM:-$build/dikkat}
 export YAML2JSON=$build/yaml2json
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
