@@ -1,0 +1,353 @@
+"""The meaning of every request, in plain NumPy and nothing clever.
+
+`answer(route, request)` takes a request as Python lists and dictionaries and gives the members its answer must hold.
+Everything is computed in double precision on [batch, heads, rows, columns] arrays; axes the caller did not send are
+dropped at the end. `dtype: float32` rounds what comes in, so that the answers stay the exact ones for those inputs.
+
+Legend    b batch, h head, i query, j key;  p = i + offset, the query's position among the keys
+"""
+
+import numpy as np
+
+MATRICES = ("wq", "wk", "wv", "wo")
+
+
+# ---- values ---------------------------------------------------------------------------------------------------------
+
+
+def tensor(value, single=False):
+    """Nested lists, {"shape", "data"} or {"eye"} as an array of doubles (rounded to float32 on the way in if single)."""
+    if isinstance(value, dict) and "eye" in value:
+        array = np.eye(value["eye"])
+    elif isinstance(value, dict):
+        array = np.array(value["data"], dtype=float).reshape(value["shape"])
+    else:
+        array = np.array(value, dtype=float)
+    return array.astype(np.float32).astype(float) if single else array
+
+
+def draw(request):
+    """A copy of the request with the fields of `random` filled in from default_rng(seed)."""
+    filled = {name: dict(value) if name == "tokens" else value for name, value in request.items()}
+    recipe = filled.pop("random", None)
+    if recipe is None:
+        return filled
+    rng = np.random.default_rng(recipe["seed"])
+    for one in recipe["draws"]:
+        shape = [len(vocabulary(filled.get("tokens", filled))) if size == "vocab" else size for size in one["shape"]]
+        for path in one["into"]:
+            if one.get("distribution", "normal") == "normal":
+                values = rng.normal(one.get("loc", 0.0), one.get("scale", 1.0), shape)
+            else:
+                values = rng.random(shape)
+            place, name = (filled["tokens"], path[len("tokens.") :]) if path.startswith("tokens.") else (filled, path)
+            place[name] = values
+    return filled
+
+
+# ---- tokens and embedding -------------------------------------------------------------------------------------------
+
+
+def vocabulary(tokens):
+    """The vocabulary sent, or every word of the texts in order of first appearance behind the padding token."""
+    if "vocab" in tokens:
+        return dict(tokens["vocab"])
+    vocab = {tokens.get("pad_token", "<pad>"): 0}
+    for text in tokens["texts"]:
+        for word in text.split():
+            vocab.setdefault(word, len(vocab))
+    return vocab
+
+
+def token_ids(tokens):
+    """ids as sent, or looked up word by word; rows cut and padded to max_length (texts: to the longest without one)."""
+    pad_id, length = tokens.get("pad_id", 0), tokens.get("max_length")
+    if "texts" in tokens:
+        vocab = vocabulary(tokens)
+        rows = [[vocab[word] for word in text.split()] for text in tokens["texts"]]
+        length = length or max(len(row) for row in rows)
+    else:
+        rows = tokens["ids"] if isinstance(tokens["ids"][0], list) else [tokens["ids"]]
+        length = length or len(rows[0])
+    ids = np.array([(row + [pad_id] * length)[:length] for row in rows])
+    return ids[0] if "ids" in tokens and not isinstance(tokens["ids"][0], list) else ids
+
+
+def sinusoidal(n, d):
+    """sin(position / 10000^(2i/d)) in column 2i, the cosine of the same angle in column 2i + 1."""
+    column = np.arange(d)
+    angle = np.arange(n)[:, None] / 10000.0 ** (2 * (column // 2) / d)
+    return np.where(column % 2 == 0, np.sin(angle), np.cos(angle))
+
+
+def embed(tokens, single=False):
+    """scale * table[ids] + positions"""
+    ids, table = token_ids(tokens), tensor(tokens["table"], single)
+    output = table[ids] * tokens.get("scale", 1.0)
+    positions = tokens.get("positions", "none")
+    if isinstance(positions, str):
+        if positions == "sinusoidal":
+            output = output + sinusoidal(*output.shape[-2:])
+    else:
+        output = output + tensor(positions, single)
+    return {"output": output, "ids": ids, "pad_mask": ids == tokens.get("pad_id", 0)}
+
+
+# ---- attention ------------------------------------------------------------------------------------------------------
+
+
+def softmax(scores, sinks=None):
+    """Rows of weights and the natural logarithm of their denominators; a row of only -inf has weights 0.
+
+    sinks [heads, 1, 1] join the denominator and have no weight of their own."""
+    scores = scores if sinks is None else np.concatenate([scores, np.broadcast_to(sinks, scores.shape[:-1] + (1,))], -1)
+    top = scores.max(-1, keepdims=True)
+    empty = np.isneginf(top)
+    with np.errstate(divide="ignore"):
+        exponential = np.exp(scores - np.where(empty, 0.0, top))
+        total = exponential.sum(-1, keepdims=True)
+        weights = exponential / np.where(empty, 1.0, total)
+        lse = (np.log(total) + np.where(empty, 0.0, top))[..., 0]
+    return (weights if sinks is None else weights[..., :-1]), lse
+
+
+def alibi_slopes(heads):
+    """2^(-8(h+1)/n) for the largest power of two n <= heads, then 2^(-4(2(h-n)+1)/n) for the heads that are left."""
+    n = 2 ** int(np.log2(heads))
+    return np.array([2.0 ** (-8 * (h + 1) / n) if h < n else 2.0 ** (-4 * (2 * (h - n) + 1) / n) for h in range(heads)])
+
+
+def broadcast(array, scores, batched, headed):
+    """An array that NumPy would broadcast against the scores as the caller sees them, on all four axes."""
+    if array.ndim == 3 and batched and not headed:
+        array = array[:, None]  # (batch, n_q, n_k): put the axis of the single head in
+    return np.broadcast_to(array, scores.shape)
+
+
+def visible(options, scores, batched, headed, past):
+    """[b, h, i, j]: may query i see key j? Also each row's position p [b, 1, i, 1]."""
+    batch, _, n_q, n_k = scores.shape
+    lengths = options.get("key_lengths")
+    if options.get("causal_alignment") == "bottom_right":
+        offset = (np.array(lengths) if lengths else np.full(batch, n_k)) - n_q
+    else:
+        offset = np.full(batch, past)
+    p = np.arange(n_q)[None, None, :, None] + offset[:, None, None, None]
+    j = np.arange(n_k)[None, None, None, :]
+    allowed = np.ones(scores.shape, dtype=bool)
+    if "attn_mask" in options:
+        allowed &= broadcast(np.array(options["attn_mask"]), scores, batched, headed)
+    if "key_padding_mask" in options:
+        allowed &= ~np.array(options["key_padding_mask"]).reshape(batch, 1, 1, n_k)
+    if lengths:
+        allowed &= j < np.array(lengths).reshape(batch, 1, 1, 1)
+    if options.get("causal"):
+        allowed &= j <= p
+    left, right = options.get("window", [None, None])
+    if left is not None:
+        allowed &= j >= p - left
+    if right is not None:
+        allowed &= j <= p + right
+    return allowed, p
+
+
+def attention(q, k, v, options, batched, headed, past=0):
+    """q [b, h, i, d], k [b, g, j, d], v [b, g, j, e] -> every result [b, h, ...]; kv head g of query head h is
+    h // (heads / kv_heads)."""
+    heads, group = q.shape[1], q.shape[1] // k.shape[1]
+    k, v = np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        scores = options.get("scale", 1 / np.sqrt(q.shape[-1])) * (q @ k.transpose(0, 1, 3, 2))
+    cap = options.get("softcap")
+    capped = cap * np.tanh(scores / cap) if cap else scores
+    allowed, p = visible(options, scores, batched, headed, past)
+    biased = capped
+    if "attn_bias" in options:
+        biased = biased + broadcast(tensor(options["attn_bias"]), scores, batched, headed)
+    if options.get("alibi") is not None and options["alibi"] is not False:
+        slopes = alibi_slopes(heads) if options["alibi"] is True else np.array(options["alibi"])
+        biased = biased - slopes[None, :, None, None] * np.abs(np.arange(k.shape[2]) - p)
+    masked = np.where(allowed, biased, options.get("mask_value", -np.inf))
+    sinks = np.array(options["sinks"])[:, None, None] if "sinks" in options else None
+    weights, lse = softmax(masked, sinks)
+    with np.errstate(invalid="ignore"):
+        terms = weights[..., None] * v[:, :, None]
+    output = np.where(weights[..., None] > 0, terms, 0.0).sum(-2)  # what has no weight is absent, whatever it holds
+    return {
+        "output": output, "weights": weights, "scores": scores, "capped_scores": capped, "masked_scores": masked,
+        "logsumexp": lse, "allowed": allowed,
+    }  # fmt: skip
+
+
+def split(array, heads):
+    """(batch, n, heads * d) -> (batch, heads, n, d): head h owns the h-th run of d columns."""
+    batch, n, columns = array.shape
+    return array.reshape(batch, n, heads, columns // heads).transpose(0, 2, 1, 3)
+
+
+def join(array):
+    """(batch, heads, n, d) -> (batch, n, heads * d)"""
+    batch, heads, n, d = array.shape
+    return array.transpose(0, 2, 1, 3).reshape(batch, n, heads * d)
+
+
+def rotate(array, rope, first):
+    """Rotary positions on [b, h, n, d]: pairs (x1, x2) turn by position * base^(-2i/dims)."""
+    dims = rope.get("dims") or array.shape[-1]
+    positions = rope.get("positions")
+    positions = np.arange(array.shape[2]) + first if positions is None else np.array(positions)
+    positions = positions.reshape(-1, 1, array.shape[2], 1)
+    angle = positions * rope.get("base", 10000.0) ** (-2 * np.arange(dims // 2) / dims)
+    if rope.get("interleaved"):
+        one, two = np.arange(0, dims, 2), np.arange(1, dims, 2)
+    else:
+        one, two = np.arange(dims // 2), np.arange(dims // 2) + dims // 2
+    turned = array.copy()
+    turned[..., one] = np.cos(angle) * array[..., one] - np.sin(angle) * array[..., two]
+    turned[..., two] = np.sin(angle) * array[..., one] + np.cos(angle) * array[..., two]
+    return turned
+
+
+# ---- the endpoints --------------------------------------------------------------------------------------------------
+
+
+def sources(request, single):
+    """The inputs of q and of k, v as arrays, with padding found by tokens added to the options."""
+    options = dict(request)
+    if "tokens" in request:
+        embedded = embed(request["tokens"], single)
+        options.setdefault("key_padding_mask", embedded["pad_mask"].tolist())
+        x = embedded["output"]
+    else:
+        x = tensor(request["x"], single)
+    return x, tensor(request["context"], single) if "context" in request else x, options
+
+
+def results(found, options, rank4, batched, headed, arrays):
+    """Picks what `return` names and drops the axes that the caller did not send."""
+
+    def drop(name, array):
+        if name in arrays:  # joined already: (batch, n, columns)
+            return array if batched else array[0]
+        if not headed:
+            array = array[:, 0]
+        return array if batched or rank4 else array[0]
+
+    found = dict(found, **arrays)
+    answer = {name: drop(name, found[name]) for name in options.get("return", ["output", "weights"])}
+    if options.get("average_weights") and "weights" in answer:
+        answer["weights"] = answer["weights"].mean(-3)
+    return answer
+
+
+def checks(found, options):
+    """The members of `checks` that do not depend on rounding."""
+    weights, allowed = found["weights"], found["allowed"]
+    empty = 0 if "mask_value" in options else int((~allowed.any(-1)).sum())
+    report = {
+        "normalization": {"holds": True, "empty_rows": empty},
+        "causality": {"requested": bool(options.get("causal"))},
+        "finite": {"holds": bool(np.isfinite(found["output"]).all() and np.isfinite(weights).all())},
+    }
+    if options.get("causal"):
+        report["causality"].update(holds=True, max_future_weight=0)
+    if "key_padding_mask" in options:
+        padding = np.array(options["key_padding_mask"]).reshape(weights.shape[0], 1, 1, -1)
+        total = float(np.where(padding, weights, 0.0).sum())
+        report["padding"] = {"requested": True, "holds": total == 0, "total_weight": total}
+    report["ok"] = report["finite"]["holds"] and report.get("padding", {"holds": True})["holds"]
+    return report
+
+
+def with_past(request, k, v, batched, headed, single):
+    """past_key and past_value in front of k and v: (k, v, length of the past)."""
+    if "past_key" not in request:
+        return k, v, 0
+    past = [tensor(request[name], single) for name in ("past_key", "past_value")]
+    past = [array if batched else array[None] for array in past]
+    past = [array if headed else array[:, None] for array in past]
+    return np.concatenate([past[0], k], 2), np.concatenate([past[1], v], 2), past[0].shape[2]
+
+
+def answer_attention(request):
+    single = request.get("dtype") == "float32"
+    if "q" in request:
+        options = request
+        q, k, v = (tensor(request[name], single) for name in "qkv")
+    else:
+        x, context, options = sources(request, single)
+        q, k, v = (
+            array @ tensor(request[name], single) if name in request else array
+            for array, name in ((x, "wq"), (context, "wk"), (context, "wv"))
+        )
+    rank4, batched, headed = q.ndim == 4, q.ndim >= 3, q.ndim == 4 or "num_heads" in request
+    if not rank4:
+        q, k, v = (array if batched else array[None] for array in (q, k, v))
+        heads = request.get("num_heads", 1)
+        kv_heads = request.get("num_kv_heads", heads)
+        q, k, v = split(q, heads), split(k, kv_heads), split(v, kv_heads)
+    found = {"q": q, "k": k, "v": v}
+    k, v, past = with_past(request, k, v, batched, headed, single)
+    found.update(attention(q, k, v, options, batched, headed, past), present_key=k, present_value=v)
+    joined = {} if rank4 or not headed else {"output": join(found["output"])}
+    return dict(results(found, options, rank4, batched, headed, joined), checks=checks(found, options))
+
+
+def answer_mha(request):
+    single = request.get("dtype") == "float32"
+    x, context, options = sources(request, single)
+    batched = x.ndim == 3
+    x, context = (array if batched else array[None] for array in (x, context))
+    wq, wk, wv, wo = (tensor(request[name], single) for name in MATRICES)
+    if request.get("weight_layout") == "out_in":
+        wq, wk, wv, wo = wq.T, wk.T, wv.T, wo.T
+    bq, bk, bv, bo = (tensor(request.get(name, 0.0), single) for name in ("bq", "bk", "bv", "bo"))
+    heads = request["num_heads"]
+    kv_heads = request.get("num_kv_heads", heads)
+    q, k, v = split(x @ wq + bq, heads), split(context @ wk + bk, kv_heads), split(context @ wv + bv, kv_heads)
+    past = np.shape(tensor(request["past_key"]))[-2] if "past_key" in request else 0
+    if request.get("rope"):
+        q, k = rotate(q, request["rope"], past), rotate(k, request["rope"], past)
+    found = {"q": q, "k": k, "v": v}
+    k, v, past = with_past(request, k, v, batched, True, single)
+    found.update(attention(q, k, v, options, batched, True, past), present_key=k, present_value=v)
+    found["heads"] = found["output"]
+    joined = {"output": join(found["heads"]) @ wo + bo}
+    return dict(results(found, options, False, batched, True, joined), checks=checks(found, options))
+
+
+def answer_embed(request):
+    found = embed(request, request.get("dtype") == "float32")
+    if "texts" in request:
+        found["vocab"] = vocabulary(request)
+    return {name: found[name] for name in request.get("return", found)}
+
+
+def answer_lookup(request):
+    keys, values = tensor(request["keys"]), tensor(request["values"])
+    queries = tensor(request.get("queries", request["keys"]))
+
+    def one(sharpness):
+        weights, _ = softmax((queries * sharpness) @ (keys * sharpness).T)
+        output = weights @ values
+        distance = ((output[:, None] - values[None]) ** 2).sum(-1)
+        found = {"output": output, "weights": weights, "nearest": distance.argmin(1)}
+        if "queries" not in request:
+            found["accuracy"] = float((found["nearest"] == np.arange(len(keys))).mean())
+            found["mean_own_weight"] = float(np.diag(weights).mean())
+        return found
+
+    sharpness = request.get("sharpness", 1)
+    if isinstance(sharpness, list):
+        return {"results": [dict(one(s), sharpness=s) for s in sharpness]}
+    return one(sharpness)
+
+
+ENDPOINTS = {"/embed": answer_embed, "/attention": answer_attention, "/mha": answer_mha, "/lookup": answer_lookup}
+
+
+def answer(path, request):
+    """What the answer must hold, as plain lists; `shapes` names every array."""
+    found = ENDPOINTS[path](draw(request))
+    shapes = {name: list(value.shape) for name, value in found.items() if isinstance(value, np.ndarray)}
+    return dict(found, **({"shapes": shapes} if shapes else {}))
