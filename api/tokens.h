@@ -34,15 +34,14 @@ extern const struct api_table api_embed_table, api_tokens_table;
  *     pad_mask   ATTN_BOOL, same shape; true = padding
  *     padded     some position is padding
  *     vocab      number of token ids known: words of the vocabulary, or the largest id of a given one + 1; else 0
- *     words      with texts: the words in order of their id (NULL where an id has none), `vocab` of them
- *     table      (vocab, d) of the request; data NULL until api_admit when it is drawn
+ *     vocabulary the words and their ids, in order: the client's, or the one built from the texts; NULL with ids only
  *     output     (n, d) or (batch, n, d): what api_tokens_embed will return; data NULL until then
  */
 struct api_tokens {
     bool given, padded;
     struct attn_tensor ids, pad_mask, output;
     size_t vocab;
-    const char **words;
+    json_t *vocabulary;
     struct api_value *values;
     const char *prefix;
 };
