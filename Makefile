@@ -36,6 +36,7 @@ ref_obj := $(call object,$(wildcard tests/ref/*.c))
 lib := $(BUILD)/libserver.a $(BUILD)/libapi.a $(BUILD)/libcore.a
 bench := $(call object,$(wildcard tests/bench/bench_*.c))
 fuzz := $(call object,$(wildcard tests/fuzz/fuzz_*.c))
+tool := $(patsubst %.c,$(BUILD)/%,$(filter-out %/wrong_gemm.c,$(wildcard tests/tools/*.c)))
 c_files := $(wildcard core/*.[ch] api/*.[ch] server/*.[ch] tests/*/*.[ch])
 
 .PHONY: all
@@ -67,7 +68,7 @@ help: ## this list
 # --- the gates -------------------------------------------------------------------------------------------------------
 
 .PHONY: suite asan tsan valgrind coverage fuzz layers lint format
-suite: $(BUILD)/dikkat $(BUILD)/tests $(BUILD)/yaml2json # every test, without the set-up
+suite: $(BUILD)/dikkat $(BUILD)/tests $(tool) # every test, without the set-up
 	@PROGRAM=$(BUILD)/dikkat tests/tools/suite.sh $(BUILD)
 
 asan: ## the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
@@ -75,12 +76,12 @@ asan: ## the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tests/tools/asan.sh build/asan
 
 tsan: ## golden requests from many threads at once under ThreadSanitizer
-	@$(SUBMAKE) VARIANT=tsan build/tsan/replay
-	@tests/tools/tsan.sh build/tsan/replay
+	@$(SUBMAKE) VARIANT=tsan build/tsan/tests/tools/replay
+	@tests/tools/tsan.sh build/tsan/tests/tools/replay
 
 valgrind: ## golden requests under Valgrind's memcheck
-	@$(SUBMAKE) VARIANT=valgrind build/valgrind/replay
-	@tests/tools/valgrind.sh build/valgrind/replay
+	@$(SUBMAKE) VARIANT=valgrind build/valgrind/tests/tools/replay
+	@tests/tools/valgrind.sh build/valgrind/tests/tools/replay
 
 coverage: ## line coverage of core/ and api/, at least 95 %
 	@$(SUBMAKE) VARIANT=cov build/cov/tests build/cov/dikkat
@@ -136,10 +137,7 @@ fuzz-programs: $(fuzz:.o=)
 $(fuzz:.o=): %: %.o $(lib)
 	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 
-$(BUILD)/replay: $(BUILD)/tests/tools/replay.o $(lib)
-	$(CC) $(CFLAGS) -o $@ $^ $(LIBS)
-$(BUILD)/yaml2json: $(BUILD)/tests/tools/yaml2json.o
-	$(CC) $(CFLAGS) -o $@ $^ -lyaml -ljansson
+$(BUILD)/tests/tools/yaml2json: LIBS += -lyaml
 $(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(lib)
 	$(CC) $(CFLAGS) -o $@ $^ $(LIBS)
 

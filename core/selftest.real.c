@@ -28,7 +28,7 @@ static const struct shape shapes[] = {{1, 1, 1},   {1, 65, 64},  {70, 1, 33},   
 
 struct buffers {
     _Alignas(64) real a[MOST], b[MOST], c[MOST];
-    _Alignas(64) int32_t wanted[MOST];
+    _Alignas(64) real wanted[MOST];
     /* behind it: work memory of attn_attention */
 };
 
@@ -47,13 +47,16 @@ static void fill(real *x, size_t rows, size_t cols, bool transposed, unsigned se
             x[transposed ? j * (rows + GAP) + i : i * (cols + GAP) + j] = (real)element(i * cols + j, seed);
 }
 
-static void multiply_plainly(int32_t *c, const struct shape *s) {
-    memset(c, 0, s->m * s->n * sizeof *c);
+/* Integers of this size are exact in a float, in any order of summation. Uses w->a and w->b. */
+static void multiply_plainly(struct buffers *w, const struct shape *s) {
+    fill(w->a, s->m, s->k, false, 1);
+    fill(w->b, s->k, s->n, false, 2);
+    memset(w->wanted, 0, s->m * s->n * sizeof *w->wanted);
     for (size_t i = 0; i < s->m; i++)
         for (size_t l = 0; l < s->k; l++) {
-            int a = element(i * s->k + l, 1);
+            const real a = w->a[i * (s->k + GAP) + l], *b = w->b + l * (s->n + GAP);
             for (size_t j = 0; j < s->n; j++)
-                c[i * s->n + j] += a * element(l * s->n + j, 2);
+                w->wanted[i * s->n + j] += a * b[j];
         }
 }
 
@@ -69,14 +72,14 @@ static bool multiplies(struct buffers *w, const struct shape *s, bool a_transpos
     for (size_t i = 0; i < s->m; i++)
         for (size_t j = 0; j < ldc; j++) {
             real got = w->c[i * ldc + j];
-            if (j < s->n ? got != (real)(2 * w->wanted[i * s->n + j]) : !isnan(got))
+            if (j < s->n ? got != 2 * w->wanted[i * s->n + j] : !isnan(got))
                 return false;
         }
     return true;
 }
 
 static bool multiplies_shape(struct buffers *w, const struct shape *s) {
-    multiply_plainly(w->wanted, s);
+    multiply_plainly(w, s);
     return multiplies(w, s, false, false) && multiplies(w, s, false, true) && multiplies(w, s, true, false) &&
            multiplies(w, s, true, true);
 }

@@ -17,8 +17,9 @@
 #endif
 
 /* Set before the program executes itself: "STEP OWN", the step of the plan now under way and what OpenBLAS had chosen
- * by itself; or "named" for the operator's kernel. Its presence is what makes a second first round impossible. */
-#define ROUND "DIKKAT_KERNEL_ROUND"
+ * by itself; or "named" for the operator's kernel. Its presence is what makes a second first round impossible.
+ * The underscore keeps it apart from the options. */
+#define ROUND "_DIKKAT_KERNEL_ROUND"
 #define CORETYPE "OPENBLAS_CORETYPE"
 #define THREADS "OPENBLAS_NUM_THREADS"
 
@@ -246,9 +247,10 @@ bool srv_kernel_start(const char *wish, char **argv) {
     if (wish)
         return start_named(wish, round, argv);
     char own[64];
-    unsigned step = 0;
-    if (planned && sscanf(round, "%u %63s", &step, own) == 2)
-        return start_planned(step, own, false, argv);
-    snprintf(own, sizeof own, "%s", openblas_get_corename());
-    return start_planned(0, own, true, argv);
+    unsigned long step = 0;
+    char *rest = NULL;
+    if (planned)
+        step = strtoul(round, &rest, 10);
+    snprintf(own, sizeof own, "%s", planned ? rest + (*rest == ' ') : openblas_get_corename());
+    return start_planned(step, own, !planned, argv);
 }

@@ -2,7 +2,7 @@
 # layers_test.sh - does `make layers` notice a call that points the wrong way? Plants one in a copy of each archive.
 set -u
 cd "$(dirname "$0")/../.."
-build=$(dirname "${DIKKAT_BINARY:-build/release/dikkat}")
+build=$(dirname "${PROGRAM:-build/release/dikkat}")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 failed=0

@@ -9,11 +9,13 @@ set -u
 cd "$(dirname "$0")/../.."
 build=$1
 export PROGRAM=${PROGRAM:-$build/dikkat}
-export YAML2JSON=$build/yaml2json
+export YAML2JSON=$build/tests/tools/yaml2json
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-timeout -k 5 600 "$build/tests" --timeout 120 2>&1 | tee "$log"
+# The unit tests compute with the kernel that the server would choose, on one thread.
+kernel=$("$build/tests/tools/kernel_probe" | tee /dev/stderr | cut -d: -f1)
+OPENBLAS_CORETYPE=$kernel OPENBLAS_NUM_THREADS=1 timeout -k 5 600 "$build/tests" --timeout 120 2>&1 | tee "$log"
 code=${PIPESTATUS[0]}
 count() {
     sed -n "s/.*Synthesis: .*$1: \([0-9]*\).*/\1/p" <<<"$plain"
