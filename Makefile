@@ -158,11 +158,18 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 $(BUILD)/%.o: %.S $(BUILD)/flags
 	$(call compile)
 
+# Only version.c knows the commit, so that a new one compiles nothing else.
+COMMIT ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+$(BUILD)/server/version.o: CPPFLAGS += -DCOMMIT='"$(COMMIT)"'
+$(BUILD)/server/version.o: $(BUILD)/commit
+
 # Rewritten only when they change: new flags compile everything again, a removed source leaves its archive.
 changed = @mkdir -p $(@D) && echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 .PHONY: FORCE
 $(BUILD)/flags: FORCE
 	$(call changed,$(CC) $(CPPFLAGS) $(CFLAGS))
+$(BUILD)/commit: FORCE
+	$(call changed,$(COMMIT))
 $(BUILD)/list: FORCE
 	$(call changed,$(core_obj) $(api_obj) $(server_obj))
 
