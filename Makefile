@@ -137,7 +137,7 @@ fuzz-programs: $(fuzz:.o=)
 $(fuzz:.o=): %: %.o $(lib)
 	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
 
-$(BUILD)/tests/tools/yaml2json: LIBS += -lyaml
+$(BUILD)/tests/tools/yaml2json: private LIBS += -lyaml
 $(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(lib)
 	$(CC) $(CFLAGS) -o $@ $^ $(LIBS)
 
@@ -160,7 +160,7 @@ $(BUILD)/%.o: %.S $(BUILD)/flags
 
 # Only version.c knows the commit, so that a new one compiles nothing else.
 COMMIT ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
-$(BUILD)/server/version.o: CPPFLAGS += -DCOMMIT='"$(COMMIT)"'
+$(BUILD)/server/version.o: private CPPFLAGS += -DCOMMIT='"$(COMMIT)"'
 $(BUILD)/server/version.o: $(BUILD)/commit
 
 # Rewritten only when they change: new flags compile everything again, a removed source leaves its archive.
