@@ -9,15 +9,18 @@ struct api_arena_chunk;
 
 /* struct api_arena - initialise with api_arena_init.
  *
- *     limit   most bytes that may be taken over the arena's life
- *     used    bytes taken so far
+ *     limit   most bytes that may be taken over the arena's life; 0 is no limit
+ *     used    bytes taken so far, each piece rounded up to 64
  *     failed  a request for memory was refused: by the limit (over_limit) or by the system
+ *     open    the reservation that is being filled, of open_size bytes; NULL: none
  */
 struct api_arena {
     struct api_arena_chunk *chunks;
     char *next, *end;
     size_t limit, used;
     bool failed, over_limit;
+    char *open;
+    size_t open_size;
 };
 
 void api_arena_init(struct api_arena *arena, size_t limit);

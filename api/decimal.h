@@ -36,4 +36,8 @@ char *api_decimal_write_f32(char *out, float value);
  * Python's round(); then as api_decimal_write_f64. */
 char *api_decimal_write_rounded(char *out, double value, unsigned decimals);
 
+/* api_decimal_write_rounded_f32 - the same for a float, whose rounded value prints as api_decimal_write_f32 does: at
+ * most the digits that a float holds, 0.1 and not 0.10000000149011612. */
+char *api_decimal_write_rounded_f32(char *out, float value, unsigned decimals);
+
 #endif

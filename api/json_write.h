@@ -12,17 +12,17 @@
  *
  *     text, size   malloc'd; grows without copying where the system allows (mremap); memory is touched only as it is
  *                  filled
- *     limit        longest document; beyond it `failed` and `over_limit` are set and nothing more is written
- *     round        decimals for numbers, or -1 for the shortest exact text
- *     pretty       two spaces a level; the innermost row of a tensor stays on one line
- *     numbers      how many numbers were written
+ *     limit        longest document, 0 is no limit; beyond it `failed` and `over_limit` are set and nothing more is
+ * written round        decimals for numbers, or -1 for the shortest exact text pretty       two spaces a level; the
+ * innermost row of a tensor stays on one line numbers      how many numbers were written
  */
 struct api_writer {
     char *text;
     size_t size, capacity, limit;
     int round;
     bool pretty, failed, over_limit;
-    bool comma; /* internal: a value precedes at this level */
+    bool comma;      /* internal: a value precedes at this level */
+    bool after_name; /* internal: api_write_member precedes */
     unsigned depth;
     uint64_t numbers;
 };
@@ -55,8 +55,8 @@ void api_write_shape(struct api_writer *w, const char *key, const struct attn_te
 /* api_write_raw - text that already is a JSON value. */
 void api_write_raw(struct api_writer *w, const char *key, const char *json);
 
-/* api_write_finish - ends the document with a newline. Returns the malloc'd text (the caller frees it) and its size, or
- * NULL when writing failed; the writer is empty afterwards either way. */
+/* api_write_finish - ends the document with a newline, and a NUL that does not count. Returns the malloc'd text (the
+ * caller frees it) and its size, or NULL when writing failed; the writer is empty afterwards either way. */
 char *api_write_finish(struct api_writer *w, size_t *size);
 
 void api_write_free(struct api_writer *w);
