@@ -6,7 +6,7 @@
 # amd64 and arm64: docker buildx build --platform linux/amd64,linux/arm64 .
 
 ARG DEBIAN=trixie
-FROM debian:${DEBIAN}-slim AS build
+FROM docker.io/library/debian:${DEBIAN}-slim AS build
 WORKDIR /src
 COPY tests/tools/setup.sh tests/tools/setup.sh
 RUN tests/tools/setup.sh run && rm -rf /var/lib/apt/lists/*

@@ -129,7 +129,7 @@ $(BUILD)/tests: $(test_obj) $(ref_obj) $(lib)
 	$(CC) $(CFLAGS) -o $@ $^ $(LIBS) -lcriterion
 
 .PHONY: bench-programs fuzz-programs
-bench-programs: $(bench:.o=)
+bench-programs: $(bench:.o=) $(BUILD)/tests/tools/kernel_probe $(BUILD)/dikkat
 $(bench:.o=): %: %.o $(BUILD)/tests/bench/bench.o $(ref_obj) $(lib)
 	$(CC) $(CFLAGS) -o $@ $^ $(LIBS)
 
