@@ -103,13 +103,16 @@ format: ## rewrite the sources in the house style
 
 # --- by hand ---------------------------------------------------------------------------------------------------------
 
-.PHONY: test-decimal soak golden container clean
+.PHONY: test-decimal soak openapi golden container clean
 DECIMAL_COUNT ?= 1000000000
 test-decimal: $(BUILD)/tests/tools/decimal_check ## 10^9 random doubles and floats against the C library (minutes)
 	$< $(DECIMAL_COUNT)
 
 soak: all ## the long harm tests
 	@PROGRAM=$(BUILD)/dikkat tests/tools/soak.sh
+
+openapi: $(BUILD)/tests/tools/yaml2json ## make openapi.json from openapi.yaml again (a test compares them)
+	@$< openapi.yaml >openapi.json.new && mv openapi.json.new openapi.json
 
 golden: ## make the golden answers again (python3-numpy)
 	python3 tests/golden/make.py
@@ -123,31 +126,32 @@ clean: ## remove build/
 # --- how -------------------------------------------------------------------------------------------------------------
 
 $(BUILD)/dikkat: $(BUILD)/server/main.o $(lib)
-	$(CC) $(CFLAGS) -o $@ $^ $(LIBS)
+	$(call link)
 
 $(BUILD)/tests: $(test_obj) $(ref_obj) $(lib)
-	$(CC) $(CFLAGS) -o $@ $^ $(LIBS) -lcriterion
+	$(call link,-lcriterion)
 
 .PHONY: bench-programs fuzz-programs
 bench-programs: $(bench:.o=) $(BUILD)/tests/tools/kernel_probe $(BUILD)/dikkat
 $(bench:.o=): %: %.o $(BUILD)/tests/bench/bench.o $(ref_obj) $(lib)
-	$(CC) $(CFLAGS) -o $@ $^ $(LIBS)
+	$(call link)
 
 fuzz-programs: $(fuzz:.o=)
 $(fuzz:.o=): %: %.o $(lib)
-	$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS)
+	$(call link,-fsanitize=fuzzer)
 
-$(BUILD)/tests/tools/yaml2json: private LIBS += -lyaml
+$(BUILD)/tests/tools/yaml2json: $(BUILD)/tests/tools/yaml2json.o
+	@echo link $@ && $(CC) $(CFLAGS) -o $@ $^ -lyaml
 $(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(lib)
-	$(CC) $(CFLAGS) -o $@ $^ $(LIBS)
+	$(call link)
 
 $(BUILD)/libcore.a: $(core_obj)
 $(BUILD)/libapi.a: $(api_obj)
 $(BUILD)/libserver.a: $(server_obj)
 $(lib): $(BUILD)/list
-	@rm -f $@
-	ar rcs $@ $(filter %.o,$^)
+	@rm -f $@ && echo ar $@ && ar rcs $@ $(filter %.o,$^)
 
+link = @echo link $@ && $(CC) $(CFLAGS) -o $@ $^ $(LIBS) $(1)
 compile = @mkdir -p $(@D) && echo $(CC) $< && $(CC) $(CPPFLAGS) $(1) $(CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/%.f64.o: %.real.c $(BUILD)/flags
 	$(call compile)
@@ -157,6 +161,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call compile)
 $(BUILD)/%.o: %.S $(BUILD)/flags
 	$(call compile)
+
+# What server/*.S includes as it is.
+$(call object,$(wildcard server/*.S)): openapi.yaml openapi.json $(wildcard server/web/*)
 
 # Only version.c knows the commit, so that a new one compiles nothing else.
 COMMIT ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
