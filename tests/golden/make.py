@@ -238,6 +238,8 @@ def attention_cases():
         "scale": dict(one, scale=2),
         "scale_negative": dict(one, scale=-0.5),
         "scale_zero": dict(one, scale=0),
+        "nulls": dict(one, scale=None, softcap=None, window=None, mask_value=None, alibi=None, num_heads=None,
+                      num_kv_heads=None, rope=None, round=None),
         "softcap": dict(one, scale=3, softcap=1.5),
         "causal": dict(batch, causal=True),
         "causal_rank4": dict(heads, causal=True),
@@ -339,6 +341,12 @@ def past_cases():
     case("attention_past_rank3_heads", "/attention", {**joined, "causal": True, "return": shown})
     case("attention_past_window", "/attention", {**one, "causal": True, "window": [2, None]})
     case("attention_past_alibi", "/attention", {**heads, "causal": True, "alibi": True})
+    case("attention_past_padding", "/attention",
+         {**heads, "key_padding_mask": [[True, False, False, False, False], [False, True, False, False, True]]})  # fmt: skip
+    case("attention_past_rope", "/attention", {**qkv(73, n_q=2, n_k=2, d=4), "past_key": rounded(rng, 3, 4),
+         "past_value": rounded(rng, 3, 3), "rope": {}, "causal": True, "return": shown})  # fmt: skip
+    case("attention_past_empty", "/attention", {**one, "past_key": {"shape": [0, 3], "data": []},
+         "past_value": {"shape": [0, 3], "data": []}, "causal": True, "return": shown})  # fmt: skip
     case("attention_present_without_past", "/attention", {**qkv(65), "return": shown})
 
 
@@ -355,6 +363,20 @@ def source_cases():
                                              "wv": rounded(rng, 4, 3), "num_heads": 3, "return": shown})  # fmt: skip
     tokens = {"ids": [[1, 2, 0], [3, 0, 0]], "table": rounded(rng, 4, 4)}
     case("attention_tokens", "/attention", {"tokens": tokens})
+    case("attention_tokens_own_padding", "/attention",
+         {"tokens": tokens, "key_padding_mask": [[False] * 3, [True, False, False]]})  # fmt: skip
+    case("attention_tokens_cross", "/attention", {"tokens": tokens, "context": rounded(rng, 2, 2, 4)})
+    case("attention_context", "/attention", {"x": x, "context": rounded(rng, 2, 5, 4), "return": shown})
+    case("attention_context_projected", "/attention", {"x": x[0], "context": rounded(rng, 5, 3), "wq": wq,
+         "wk": rounded(rng, 3, 5), "wv": rounded(rng, 3, 2), "return": shown})  # fmt: skip
+    case("attention_x_biases", "/attention", {"x": x, "wq": wq, "wk": wk, "wv": wv, "bq": rounded(rng, 5),
+         "bk": rounded(rng, 5), "bv": rounded(rng, 2), "return": shown})  # fmt: skip
+    case("attention_x_out_in", "/attention", {"x": x, "wq": wq.T, "wk": wk.T, "wv": wv.T, "weight_layout": "out_in"})
+    same(CASES["attention_x_out_in"], CASES["attention_x_projected"])
+    case("attention_x_rank4", "/attention", {"x": rounded(rng, 2, 3, 4, 2), "causal": True, "return": shown})
+    case("attention_rope", "/attention", {**qkv(67, d=4, lead=(2,)), "rope": {"base": 100}, "return": shown})
+    case("attention_rope_rank2", "/attention", {**qkv(68, d=5), "rope": {"dims": 2, "interleaved": True}, "return": shown})
+    case("attention_average_weights", "/attention", {**qkv(69, lead=(2, 3)), "average_weights": True})
 
 
 def form_cases(one, heads):
@@ -486,6 +508,8 @@ def mha_cases():
         "rope_partial": {**one, "num_heads": 1, "rope": {"dims": 4}, "return": shown},
         "rope_partial_interleaved": {**batch, "num_heads": 1, "rope": {"dims": 2, "interleaved": True}, "return": shown},
         "rope_positions": {**one, "num_heads": 1, "rope": {"positions": [7, 3, 0, 11]}, "return": shown},
+        "rope_positions_batch": {**batch, "num_heads": 3, "rope": {"positions": [[0, 1, 2, 3], [9, 7, 0.5, -2]]},
+                                 "return": shown},
         "rope_grouped": {**layer(89, d=8, columns=8, kv_columns=4, batch=2), "num_heads": 4, "num_kv_heads": 2,
                          "rope": {"base": 500}, "causal": True, "return": shown},
         "everything": {**batch, **biases, "causal": True, "softcap": 2, "return": everything,

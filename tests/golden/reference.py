@@ -9,8 +9,6 @@ Legend    b batch, h head, i query, j key;  p = i + offset, the query's position
 
 import numpy as np
 
-MATRICES = ("wq", "wk", "wv", "wo")
-
 
 # ---- values ---------------------------------------------------------------------------------------------------------
 
@@ -27,8 +25,8 @@ def tensor(value, single=False):
 
 
 def draw(request):
-    """A copy of the request with the fields of `random` filled in from default_rng(seed)."""
-    filled = {name: dict(value) if name == "tokens" else value for name, value in request.items()}
+    """A copy of the request, without nulls, with the fields of `random` filled in from default_rng(seed)."""
+    filled = {name: dict(value) if name == "tokens" else value for name, value in request.items() if value is not None}
     recipe = filled.pop("random", None)
     if recipe is None:
         return filled
@@ -216,11 +214,31 @@ def sources(request, single):
     options = dict(request)
     if "tokens" in request:
         embedded = embed(request["tokens"], single)
-        options.setdefault("key_padding_mask", embedded["pad_mask"].tolist())
         x = embedded["output"]
+        if "context" not in request:
+            options["key_padding_mask"] = embedded["pad_mask"] | np.array(request.get("key_padding_mask", False))
     else:
         x = tensor(request["x"], single)
     return x, tensor(request["context"], single) if "context" in request else x, options
+
+
+def projected(array, request, name, single):
+    """array w + b, of what was sent of wq and bq (wk, bk ...)"""
+    if "w" + name in request:
+        w = tensor(request["w" + name], single)
+        array = array @ (w.T if request.get("weight_layout") == "out_in" else w)
+    return array + tensor(request["b" + name], single) if "b" + name in request else array
+
+
+def attend(q, k, v, request, options, batched, single, headed):
+    """q, k, v [b, h, i, d] with rotation and the past in front: every result."""
+    past = tensor(request["past_key"]).shape[-2] if "past_key" in request else 0
+    if request.get("rope") is not None:
+        q, k = rotate(q, request["rope"], past), rotate(k, request["rope"], past)
+    found = {"q": q, "k": k, "v": v}
+    k, v = with_past(request, k, v, batched, headed, single)
+    found.update(attention(q, k, v, options, batched, headed, past), present_key=k, present_value=v)
+    return found
 
 
 def results(found, options, rank4, batched, headed, arrays):
@@ -260,13 +278,13 @@ def checks(found, options):
 
 
 def with_past(request, k, v, batched, headed, single):
-    """past_key and past_value in front of k and v: (k, v, length of the past)."""
+    """past_key and past_value in front of k and v."""
     if "past_key" not in request:
-        return k, v, 0
+        return k, v
     past = [tensor(request[name], single) for name in ("past_key", "past_value")]
     past = [array if batched else array[None] for array in past]
     past = [array if headed else array[:, None] for array in past]
-    return np.concatenate([past[0], k], 2), np.concatenate([past[1], v], 2), past[0].shape[2]
+    return np.concatenate([past[0], k], 2), np.concatenate([past[1], v], 2)
 
 
 def answer_attention(request):
@@ -276,19 +294,14 @@ def answer_attention(request):
         q, k, v = (tensor(request[name], single) for name in "qkv")
     else:
         x, context, options = sources(request, single)
-        q, k, v = (
-            array @ tensor(request[name], single) if name in request else array
-            for array, name in ((x, "wq"), (context, "wk"), (context, "wv"))
-        )
+        q, k, v = (projected(array, request, name, single) for array, name in ((x, "q"), (context, "k"), (context, "v")))
     rank4, batched, headed = q.ndim == 4, q.ndim >= 3, q.ndim == 4 or "num_heads" in request
     if not rank4:
         q, k, v = (array if batched else array[None] for array in (q, k, v))
         heads = request.get("num_heads", 1)
         kv_heads = request.get("num_kv_heads", heads)
         q, k, v = split(q, heads), split(k, kv_heads), split(v, kv_heads)
-    found = {"q": q, "k": k, "v": v}
-    k, v, past = with_past(request, k, v, batched, headed, single)
-    found.update(attention(q, k, v, options, batched, headed, past), present_key=k, present_value=v)
+    found = attend(q, k, v, request, options, batched, single, headed)
     joined = {} if rank4 or not headed else {"output": join(found["output"])}
     return dict(results(found, options, rank4, batched, headed, joined), checks=checks(found, options))
 
@@ -298,21 +311,13 @@ def answer_mha(request):
     x, context, options = sources(request, single)
     batched = x.ndim == 3
     x, context = (array if batched else array[None] for array in (x, context))
-    wq, wk, wv, wo = (tensor(request[name], single) for name in MATRICES)
-    if request.get("weight_layout") == "out_in":
-        wq, wk, wv, wo = wq.T, wk.T, wv.T, wo.T
-    bq, bk, bv, bo = (tensor(request.get(name, 0.0), single) for name in ("bq", "bk", "bv", "bo"))
     heads = request["num_heads"]
     kv_heads = request.get("num_kv_heads", heads)
-    q, k, v = split(x @ wq + bq, heads), split(context @ wk + bk, kv_heads), split(context @ wv + bv, kv_heads)
-    past = np.shape(tensor(request["past_key"]))[-2] if "past_key" in request else 0
-    if request.get("rope"):
-        q, k = rotate(q, request["rope"], past), rotate(k, request["rope"], past)
-    found = {"q": q, "k": k, "v": v}
-    k, v, past = with_past(request, k, v, batched, True, single)
-    found.update(attention(q, k, v, options, batched, True, past), present_key=k, present_value=v)
+    q = split(projected(x, request, "q", single), heads)
+    k, v = (split(projected(context, request, name, single), kv_heads) for name in "kv")
+    found = attend(q, k, v, request, options, batched, single, True)
     found["heads"] = found["output"]
-    joined = {"output": join(found["heads"]) @ wo + bo}
+    joined = {"output": projected(join(found["heads"]), request, "o", single)}
     return dict(results(found, options, False, batched, True, joined), checks=checks(found, options))
 
 
