@@ -3,6 +3,7 @@
 #define API_BIND_H
 
 #include "api/job.h"
+#include "api/place.h"
 
 /* api_bind - binds the members of `object` to the rows of `table`.
  *
@@ -15,9 +16,23 @@
 bool api_bind(struct api_job *job, const struct api_table *table, json_t *object, const char *prefix,
               struct api_value **values);
 
-/* api_bind_sizes - a shape such as [2, "vocab"]: sizes >= 1, at most ATTN_MAX_RANK of them, product within memory.
- * `vocab` 0: not known, and then refused by name. */
-bool api_bind_sizes(struct api_job *job, json_t *json, const char *pointer, size_t vocab, unsigned *rank,
-                    size_t *shape);
+/* api_refuse_unknown - reports a name that is not in the table, with the closest known one. */
+bool api_refuse_unknown(struct api_job *job, const struct api_table *table, const char *name, const char *prefix);
+
+/* api_refuse_place - api_refuse at a place; detail (in the arena or static) NULL: memory was refused while it was
+ * written. */
+bool api_refuse_place(struct api_job *job, const char *code, const struct api_place *place, const char *detail);
+
+/* What a value of the envelope is ("a list of numbers"), and words with commas between; for messages. */
+const char *api_describe(const struct api_job *job, const json_t *json);
+const char *api_words(struct api_job *job, const char *const *words);
+
+/* api_bind_sizes - a shape such as [2, "vocab"]: one to four sizes whose product fits into memory.
+ *
+ *     vocab    what "vocab" stands for; 0: not known, and then refused by name
+ *     empty    a size may be 0
+ */
+bool api_bind_sizes(struct api_job *job, json_t *json, const struct api_place *place, size_t vocab, bool empty,
+                    unsigned *rank, size_t *shape);
 
 #endif

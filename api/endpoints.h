@@ -21,9 +21,14 @@ struct api_endpoint {
     bool (*handle)(struct api_job *job);
 };
 
+/* api_run_body - binds an object of the client's to the endpoint's fields and calls it; also for a request in a
+ * request. */
+bool api_run_body(struct api_job *job, const struct api_endpoint *endpoint, json_t *root);
+
 /* api_endpoint_at - row `index` of the route table; NULL at the end. */
 const struct api_endpoint *api_endpoint_at(size_t index);
 
 bool api_embed(struct api_job *job); /* table: tokens.h */
+bool api_version(struct api_job *job);
 
 #endif

@@ -1,0 +1,15 @@
+/* bind_tensor.h - tensors of a request: lifted lists, {"shape", "data"}, {"eye"}; and lists that could not be lifted.
+ */
+#ifndef API_BIND_TENSOR_H
+#define API_BIND_TENSOR_H
+
+#include "api/bind.h"
+#include "api/place.h"
+
+/* api_placeholder - the lifted array that a value of the envelope stands for; NULL for any other value. */
+const struct api_lifted *api_placeholder(const struct api_job *job, const json_t *json);
+
+/* api_bind_tensor - binds an array or object to value->tensor in the form that value->field takes. */
+bool api_bind_tensor(struct api_job *job, json_t *json, const struct api_place *place, struct api_value *value);
+
+#endif

@@ -1,0 +1,138 @@
+/* envelope.c - see envelope.h. jansson's own messages become problems that point into the client's text. */
+#include "api/envelope.h"
+
+#include "api/place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 2048, ALIGN = 16 };
+
+/* The arena of the request that this thread handles now, and the block that small pieces are cut from. */
+static _Thread_local struct {
+    struct api_arena *arena;
+    char *next, *end;
+} pool;
+
+static void *pool_take(size_t size) {
+    if (!pool.arena)
+        return malloc(size);
+    size = (size + ALIGN - 1) / ALIGN * ALIGN;
+    if (size > (size_t)(pool.end - pool.next)) {
+        if (size >= BLOCK / 2)
+            return api_arena_take(pool.arena, size);
+        char *block = api_arena_take(pool.arena, BLOCK);
+        if (!block)
+            return NULL;
+        pool.next = block;
+        pool.end = block + BLOCK;
+    }
+    char *piece = pool.next;
+    pool.next += size;
+    return piece;
+}
+
+static void pool_give(void *piece) {
+    if (!pool.arena)
+        free(piece);
+}
+
+/* jansson's allocator belongs to the process, so it is set before main and asks the thread. */
+__attribute__((constructor)) static void use_pool(void) {
+    json_set_alloc_funcs(pool_take, pool_give);
+}
+
+void api_envelope_begin(struct api_arena *arena) {
+    pool.arena = arena;
+    pool.next = pool.end = NULL;
+}
+
+void api_envelope_end(void) {
+    pool.arena = NULL;
+}
+
+static bool is_blank(const char *body, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (!strchr(" \t\r\n", body[i]) || !body[i])
+            return false;
+    return true;
+}
+
+/* jansson's sentence without the piece of text that it quotes, which may be cut in the middle of a character. */
+static const char *reason(struct api_job *job, const json_error_t *error) {
+    const char *near = strstr(error->text, " near '");
+    size_t size = near ? (size_t)(near - error->text) : strlen(error->text);
+    for (size_t i = 0; i < size; i++)
+        if (error->text[i] < ' ' || error->text[i] > '~')
+            size = i;
+    return api_arena_printf(job->arena, "%.*s", (int)size, error->text);
+}
+
+static void report_place(struct api_job *job, const char *body, size_t size, size_t offset) {
+    api_line_column(body, offset < size ? offset : size, &job->problem->line, &job->problem->column);
+}
+
+static bool refuse_text(struct api_job *job, const json_error_t *error, const char *body, size_t size,
+                        const struct api_lift *lift) {
+    size_t offset = api_lift_origin(lift, error->position > 0 ? (size_t)error->position : 0);
+    const char *why = reason(job, error);
+    switch (json_error_code(error)) {
+    case json_error_numeric_overflow:
+        api_refuse(job, "number_out_of_range", api_pointer_at(job->arena, body, size, offset ? offset - 1 : 0),
+                   "This number is beyond what a double can hold.");
+        break;
+    case json_error_duplicate_key:
+        api_refuse(job, "duplicate_field", api_pointer_at(job->arena, body, size, offset ? offset - 1 : 0),
+                   "This object names a field twice.");
+        break;
+    case json_error_out_of_memory:
+        job->arena->limit = job->arena->over_limit ? 0 : job->arena->limit;
+        return api_refuse(job, job->arena->over_limit ? "memory_limit" : "out_of_memory", NULL, NULL);
+    case json_error_invalid_utf8:
+        api_refuse(job, "invalid_unicode", NULL, "The body is not valid UTF-8.");
+        break;
+    default:
+        if (strncmp(error->text, "invalid Unicode", 15) == 0)
+            api_refuse(job, "invalid_unicode", NULL, "A string holds half of a surrogate pair.");
+        else
+            api_refuse(job, "not_json", NULL, "The body is not JSON: %s.", why ? why : "it cannot be read");
+    }
+    report_place(job, body, size, offset);
+    return false;
+}
+
+/* Integers that no int64_t holds are legal JSON numbers: they are read as doubles, and so is the rest then. */
+static json_t *load(const struct api_lift *lift, json_error_t *error) {
+    memset(error, 0, sizeof *error);
+    json_t *root = json_loadb(lift->text, lift->size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, error);
+    if (root || json_error_code(error) != json_error_numeric_overflow)
+        return root;
+    memset(error, 0, sizeof *error);
+    return json_loadb(lift->text, lift->size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL,
+                      error);
+}
+
+json_t *api_envelope_read(struct api_job *job, const char *body, size_t size, struct api_lift *lift) {
+    if (is_blank(body, size)) {
+        api_refuse(job, "empty_body", "", "The body is empty; send one JSON object.");
+        return NULL;
+    }
+    if (!api_lift(job->arena, body, size, lift)) {
+        api_take(job, SIZE_MAX / 2, 1);
+        return NULL;
+    }
+    json_error_t error;
+    json_t *root = load(lift, &error);
+    if (!root) {
+        if (job->arena->failed)
+            error.text[JSON_ERROR_TEXT_LENGTH - 1] = json_error_out_of_memory;
+        refuse_text(job, &error, body, size, lift);
+        return NULL;
+    }
+    if (json_is_object(root))
+        return root;
+    api_refuse(job, "not_an_object", "", "The body is %s; it must be one JSON object.",
+               json_is_array(root) ? "a list" : "a single value");
+    return NULL;
+}
