@@ -68,11 +68,11 @@ help: ## this list
 # --- the gates -------------------------------------------------------------------------------------------------------
 
 .PHONY: suite asan tsan valgrind coverage fuzz layers lint format
-suite: $(BUILD)/dikkat $(BUILD)/tests $(tool) # every test, without the set-up
+suite: $(BUILD)/dikkat $(BUILD)/unit-tests $(tool) # every test, without the set-up
 	@PROGRAM=$(BUILD)/dikkat tests/tools/suite.sh $(BUILD)
 
 asan: ## the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(SUBMAKE) VARIANT=asan build/asan/tests build/asan/dikkat
+	@$(SUBMAKE) VARIANT=asan build/asan/unit-tests build/asan/dikkat
 	@tests/tools/asan.sh build/asan
 
 tsan: ## golden requests from many threads at once under ThreadSanitizer
@@ -84,7 +84,7 @@ valgrind: ## golden requests under Valgrind's memcheck
 	@tests/tools/valgrind.sh build/valgrind/tests/tools/replay
 
 coverage: ## line coverage of core/ and api/, at least 95 %
-	@$(SUBMAKE) VARIANT=cov build/cov/tests build/cov/dikkat
+	@$(SUBMAKE) VARIANT=cov build/cov/unit-tests build/cov/dikkat
 	@tests/tools/coverage.sh build/cov 95
 
 FUZZ_SECONDS ?= 20
@@ -128,7 +128,9 @@ clean: ## remove build/
 $(BUILD)/dikkat: $(BUILD)/server/main.o $(lib)
 	$(call link)
 
-$(BUILD)/tests: $(test_obj) $(ref_obj) $(lib)
+.PHONY: $(BUILD)/tests
+$(BUILD)/tests: $(BUILD)/unit-tests # a folder of objects; who asks for it means the program
+$(BUILD)/unit-tests: $(test_obj) $(ref_obj) $(lib)
 	$(call link,-lcriterion)
 
 .PHONY: bench-programs fuzz-programs

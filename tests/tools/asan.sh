@@ -1,7 +1,7 @@
 #!/bin/bash
 # asan.sh - the unit tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer.
 #
-#   asan.sh BUILD     BUILD/tests and BUILD/dikkat built with them
+#   asan.sh BUILD     BUILD/unit-tests and BUILD/dikkat built with them
 #
 # A leak leaves Criterion's exit code at 0, so what the sanitizers write is looked for as well.
 set -u
@@ -12,7 +12,7 @@ trap 'rm -rf "$log"' EXIT
 export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1:log_path=$log/report
 export UBSAN_OPTIONS=print_stacktrace=1:log_path=$log/report
 export PROGRAM=$build/dikkat OPENBLAS_NUM_THREADS=1
-timeout -k 5 900 "$build/tests" --timeout 300 2>&1 | tee "$log/output"
+timeout -k 5 900 "$build/unit-tests" --timeout 300 2>&1 | tee "$log/output"
 code=${PIPESTATUS[0]}
 if grep -Eq 'ERROR: .*Sanitizer|runtime error:' "$log"/*; then
     cat "$log"/report.* 2>/dev/null | head -n 200

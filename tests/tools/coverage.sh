@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 build=$1
 least=$2
 find "$build" -name '*.gcda' -delete
-PROGRAM=$build/dikkat OPENBLAS_NUM_THREADS=1 timeout -k 5 900 "$build/tests" --timeout 300 >"$build/output" 2>&1 || {
+PROGRAM=$build/dikkat OPENBLAS_NUM_THREADS=1 timeout -k 5 900 "$build/unit-tests" --timeout 300 >"$build/output" 2>&1 || {
     tail -n 40 "$build/output"
     echo "coverage: a test failed"
     exit 1
