@@ -20,7 +20,7 @@ enum api_decimal_status {
  */
 enum api_decimal_status api_decimal_read(const char *text, const char *end, double *value, const char **next);
 
-enum { API_DECIMAL_MAX = 32 }; /* room that a written number may need, and may be scribbled on */
+enum { API_DECIMAL_MAX = 40 }; /* room that a written number may need, and may be scribbled on */
 
 /* api_decimal_write_f64, _f32 - the shortest JSON text that reads back to the same value (as double, as float), closest
  * to it among those of that length. Integers below 2^53 (2^24) print without point or exponent: 3, -0. Others print
