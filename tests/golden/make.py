@@ -167,6 +167,14 @@ def lookup_lesson():
     case("lookup_one_sharpness", "/lookup", dict(request, sharpness=2))
     case("lookup_default_sharpness", "/lookup", {"keys": [[1, 0], [0, 1]], "values": [[1], [3]]})
     rng = np.random.default_rng(5)
+    normal = {"seed": 9, "draws": [
+        {"into": ["keys"], "shape": [5, 4], "distribution": "normal", "loc": 0.2, "scale": 0.7},
+        {"into": ["values"], "shape": [5, 2], "distribution": "uniform"}]}  # fmt: skip
+    case("lookup_drawn", "/lookup", {"random": normal, "sharpness": [0, -1, 1.5], "dtype": "float64"})
+    case("lookup_float32", "/lookup", {"random": normal, "sharpness": [1, 3], "dtype": "float32"})
+    full = answer("/lookup", {"random": normal})
+    case("lookup_round", "/lookup", {"random": normal, "round": 1},
+         output=np.round(full["output"], 1).tolist(), weights=np.round(full["weights"], 1).tolist())  # fmt: skip
     case("lookup_own_queries", "/lookup", {"keys": rounded(rng, 4, 3), "values": rounded(rng, 4, 2),
                                            "queries": rounded(rng, 2, 3), "sharpness": [1, 3]})  # fmt: skip
 
@@ -208,6 +216,11 @@ def embed_cases():
     case("embed_long_draw", "/embed", {"ids": [0, 1500, 2999], "random": {"seed": 2024, "draws": [
          {"into": ["table"], "shape": [3000, 4]}]}})  # fmt: skip
     case("embed_return", "/embed", {"ids": ids, "table": table, "return": ["pad_mask"]})
+    texts = {"texts": ["a b", "c"], "random": {"seed": 6, "draws": [{"into": ["table"], "shape": ["vocab", 3],
+             "distribution": "normal"}]}, "positions": "none", "dtype": "float64"}  # fmt: skip
+    case("embed_return_all", "/embed", {**texts, "return": ["output", "ids", "vocab", "pad_mask"]})
+    full = answer("/embed", texts)
+    case("embed_round", "/embed", {**texts, "round": 2}, output=np.round(full["output"], 2).tolist())
 
 
 # ---- /attention -----------------------------------------------------------------------------------------------------
@@ -376,6 +389,19 @@ def source_cases():
     case("attention_x_rank4", "/attention", {"x": rounded(rng, 2, 3, 4, 2), "causal": True, "return": shown})
     case("attention_rope", "/attention", {**qkv(67, d=4, lead=(2,)), "rope": {"base": 100}, "return": shown})
     case("attention_rope_rank2", "/attention", {**qkv(68, d=5), "rope": {"dims": 2, "interleaved": True}, "return": shown})
+    case("attention_rope_positions", "/attention",
+         {**qkv(75, d=4, lead=(2,)), "rope": {"positions": [4, 3, 2, 0.5], "dims": 4}, "causal": True})  # fmt: skip
+    case("attention_tokens_everything", "/attention", {"tokens": {"texts": ["a b c", ". b"], "pad_token": ".", "scale": 2,
+         "vocab": {".": 1, "a": 0, "b": 3, "c": 2}, "pad_id": 1, "positions": "sinusoidal"}, "random": {"seed": 5, "draws": [
+         {"into": ["tokens.table"], "shape": ["vocab", 4], "distribution": "uniform"},
+         {"into": ["wq"], "shape": [4, 4], "distribution": "normal", "loc": 0.1, "scale": 0.5}]}})  # fmt: skip
+    case("attention_tokens_no_positions", "/attention",
+         {"tokens": dict(tokens, positions="none"), "wq": rounded(rng, 4, 4), "weight_layout": "in_out"})  # fmt: skip
+    case("attention_trace", "/attention", {**qkv(76), "causal": True, "trace": True})
+    case("attention_trace_x", "/attention", {"x": x[0], "wq": wq, "wk": wk, "wv": wv, "trace": True, "softcap": 3,
+         "alibi": True, "window": [1, None], "sinks": [0.5], "return": ["output"]})  # fmt: skip
+    case("attention_trace_heads", "/attention", {**qkv(77, d=4, d_v=4, lead=(2,)), "num_heads": 2, "trace": True,
+         "rope": {}, "checks": False})  # fmt: skip
     case("attention_average_weights", "/attention", {**qkv(69, lead=(2, 3)), "average_weights": True})
 
 
@@ -531,6 +557,29 @@ def mha_cases():
     same(CASES["mha_out_in"], CASES["mha_batch"])
     case("mha_batch_of_one", "/mha", {**one, "x": one["x"][None]})
     decoding(everything)
+    spelled_out(one, batch, biases, context)
+
+
+def spelled_out(one, batch, biases, context):
+    """Traces, and fields that are common to both endpoints, once more in this one."""
+    case("mha_trace", "/mha", {**one, "causal": True, "trace": True})
+    case("mha_trace_everything", "/mha", {**batch, **biases, "num_heads": 3, "causal": True, "trace": True, "rope": {},
+         "softcap": 2, "past_key": np.ones((2, 3, 1, 2)), "past_value": np.ones((2, 3, 1, 2)), "return": []})  # fmt: skip
+    case("mha_trace_context", "/mha", {**one, "context": context, "trace": True, "average_weights": True, "checks": False})
+    case("mha_key_lengths", "/mha", dict(batch, key_lengths=[4, 1], causal=True, causal_alignment="top_left"))
+    case("mha_bottom_right", "/mha", {**one, "context": context, "causal": True, "causal_alignment": "bottom_right"})
+    case("mha_empty_row_finite_fill", "/mha", {**batch, "mask_value": -1e9, "dtype": "float64", "checks": True,
+         "key_padding_mask": [[True] * 4, [False] * 4]})  # fmt: skip
+    matrices = {name: batch[name] for name in ("wq", "wk", "wv", "wo")}
+    case("mha_tokens_ids", "/mha", {**matrices, "num_heads": 2, "tokens": {"ids": [[3, 1, 2], [1, 1, 3]], "max_length": 4,
+         "pad_id": 2, "positions": "none", "scale": 0.5}, "random": {"seed": 3, "draws": [{"into": ["tokens.table"],
+         "shape": [4, 6], "distribution": "uniform"}]}})  # fmt: skip
+    case("mha_tokens_vocab", "/mha", {**matrices, "num_heads": 2, "tokens": {"texts": ["a b", "b . a"], "pad_token": ".",
+         "vocab": {"b": 1, ".": 0, "a": 2}}, "random": {"seed": 4, "draws": [{"into": ["tokens.table"], "shape": ["vocab", 6],
+         "distribution": "normal", "loc": 0.5, "scale": 0.1}]}})  # fmt: skip
+    full = answer("/mha", plain(one))
+    case("mha_round", "/mha", dict(one, round=2),
+         output=np.round(full["output"], 2).tolist(), weights=np.round(full["weights"], 2).tolist())  # fmt: skip
 
 
 def decoding(everything):

@@ -233,9 +233,10 @@ def projected(array, request, name, single):
 def attend(q, k, v, request, options, batched, single, headed):
     """q, k, v [b, h, i, d] with rotation and the past in front: every result."""
     past = tensor(request["past_key"]).shape[-2] if "past_key" in request else 0
-    if request.get("rope") is not None:
+    found = {"plain_q": q, "plain_k": k}
+    if "rope" in request:
         q, k = rotate(q, request["rope"], past), rotate(k, request["rope"], past)
-    found = {"q": q, "k": k, "v": v}
+    found.update(q=q, k=k, v=v)
     k, v = with_past(request, k, v, batched, headed, single)
     found.update(attention(q, k, v, options, batched, headed, past), present_key=k, present_value=v)
     return found
@@ -244,22 +245,42 @@ def attend(q, k, v, request, options, batched, single, headed):
 def results(found, options, rank4, batched, headed, arrays):
     """Picks what `return` names and drops the axes that the caller did not send."""
 
-    def drop(name, array):
-        if name in arrays:  # joined already: (batch, n, columns)
-            return array if batched else array[0]
-        if not headed:
+    def drop(name):
+        array = arrays.get(name, found.get(name))
+        if name not in arrays and not headed:
             array = array[:, 0]
         return array if batched or rank4 else array[0]
 
-    found = dict(found, **arrays)
-    answer = {name: drop(name, found[name]) for name in options.get("return", ["output", "weights"])}
+    answer = {name: drop(name) for name in options.get("return", ["output", "weights"])}
     if options.get("average_weights") and "weights" in answer:
         answer["weights"] = answer["weights"].mean(-3)
+    if options.get("trace"):
+        answer["trace"] = [{"name": shown, "values": drop(name)} for shown, name in steps(options, arrays)]
+        for step in answer["trace"]:
+            step["shape"] = list(step["values"].shape)
     return answer
 
 
+def steps(options, arrays):
+    """Every intermediate in the order in which it comes to be, as (name in the trace, name of the array)."""
+    yield from ((name, name) for name in ("x", "context") if name in arrays)
+    yield from (("q", "plain_q"), ("k", "plain_k"), ("v", "v"))
+    if "rope" in options:
+        yield from (("q_rotated", "q"), ("k_rotated", "k"))
+    if "past_key" in options:
+        yield from ((name, name) for name in ("present_key", "present_value"))
+    names = ["scores", "capped_scores", "masked_scores", "weights", "heads", "joined", "output"]
+    if not options.get("softcap"):
+        names.remove("capped_scores")
+    if "joined" not in arrays:
+        names = names[: names.index("heads")] + ["output"]
+    yield from ((name, name) for name in names)
+
+
 def checks(found, options):
-    """The members of `checks` that do not depend on rounding."""
+    """The members of `checks` that do not depend on rounding; nothing if they are not wanted."""
+    if options.get("checks") is False:
+        return {}
     weights, allowed = found["weights"], found["allowed"]
     empty = 0 if "mask_value" in options else int((~allowed.any(-1)).sum())
     report = {
@@ -274,7 +295,7 @@ def checks(found, options):
         total = float(np.where(padding, weights, 0.0).sum())
         report["padding"] = {"requested": True, "holds": total == 0, "total_weight": total}
     report["ok"] = report["finite"]["holds"] and report.get("padding", {"holds": True})["holds"]
-    return report
+    return {"checks": report}
 
 
 def with_past(request, k, v, batched, headed, single):
@@ -303,7 +324,10 @@ def answer_attention(request):
         q, k, v = split(q, heads), split(k, kv_heads), split(v, kv_heads)
     found = attend(q, k, v, request, options, batched, single, headed)
     joined = {} if rank4 or not headed else {"output": join(found["output"])}
-    return dict(results(found, options, rank4, batched, headed, joined), checks=checks(found, options))
+    if "q" not in request:
+        x, context = (array if batched else array[None] for array in (x, context))
+        joined.update({"x": x, "context": context} if "context" in request else {"x": x})
+    return dict(results(found, options, rank4, batched, headed, joined), **checks(found, options))
 
 
 def answer_mha(request):
@@ -317,8 +341,11 @@ def answer_mha(request):
     k, v = (split(projected(context, request, name, single), kv_heads) for name in "kv")
     found = attend(q, k, v, request, options, batched, single, True)
     found["heads"] = found["output"]
-    joined = {"output": projected(join(found["heads"]), request, "o", single)}
-    return dict(results(found, options, False, batched, True, joined), checks=checks(found, options))
+    side_by_side = join(found["heads"])
+    joined = {"x": x, "joined": side_by_side, "output": projected(side_by_side, request, "o", single)}
+    if "context" in request:
+        joined["context"] = context
+    return dict(results(found, options, False, batched, True, joined), **checks(found, options))
 
 
 def answer_embed(request):
@@ -329,8 +356,9 @@ def answer_embed(request):
 
 
 def answer_lookup(request):
-    keys, values = tensor(request["keys"]), tensor(request["values"])
-    queries = tensor(request.get("queries", request["keys"]))
+    single = request.get("dtype") == "float32"
+    keys, values = tensor(request["keys"], single), tensor(request["values"], single)
+    queries = tensor(request.get("queries", request["keys"]), single)
 
     def one(sharpness):
         weights, _ = softmax((queries * sharpness) @ (keys * sharpness).T)
