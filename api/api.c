@@ -1,6 +1,7 @@
 /* api.c - the route table, and a request's way from bytes to bytes. */
 #include "api/api.h"
 
+#include "api/attend_fields.h"
 #include "api/bind.h"
 #include "api/draws.h"
 #include "api/endpoints.h"
@@ -15,6 +16,9 @@ static const char allow_get[] = "GET, HEAD, OPTIONS", allow_post[] = "POST, OPTI
 
 static const struct api_endpoint endpoints[] = {
     {"POST", "/embed", &api_embed_table, API_TOKENS_SELF, api_embed},
+    {"POST", "/attention", &api_attention_table, API_AT_TOKENS, api_attention},
+    {"POST", "/mha", &api_mha_table, API_AT_TOKENS, api_mha},
+    {"POST", "/lookup", &api_lookup_table, API_TOKENS_NONE, api_lookup},
     {"GET", "/version", NULL, API_TOKENS_NONE, api_version},
 };
 
@@ -131,7 +135,9 @@ static bool prepare(struct api_job *job, const struct api_endpoint *endpoint, js
         !prepare_tokens(job, endpoint->tokens))
         return false;
     const struct api_value *random = find_value(job, "random");
-    return !random || random->form != API_OBJECT || api_draws_plan(job, random, job->tokens.vocab);
+    if (random && random->form == API_OBJECT && !api_draws_plan(job, random, job->tokens.vocab))
+        return false;
+    return api_bind_drawn(job);
 }
 
 bool api_run_body(struct api_job *job, const struct api_endpoint *endpoint, json_t *root) {

@@ -270,16 +270,26 @@ bool api_refuse_unknown(struct api_job *job, const struct api_table *table, cons
     return false;
 }
 
-static bool bind_missing(struct api_job *job, const struct api_table *table, const char *prefix,
-                         const struct api_value *values) {
-    for (size_t i = 0; i < table->count; i++)
-        if (table->fields[i].flags & API_REQUIRED && values[i].form == API_ABSENT) {
-            struct api_place place = {.prefix = prefix, .name = table->fields[i].name};
-            return api_refuse_place(
-                job, "missing_field", &place,
-                api_arena_printf(job->arena, "`%s` is missing. %s", table->fields[i].name, table->fields[i].doc));
-        }
+/* A draw of "random" may still fill it. */
+static bool may_be_drawn(const struct api_field *field) {
+    return field->accepts & API_TENSOR && !(field->flags & API_NO_DRAW);
+}
+
+static bool refuse_missing(struct api_job *job, const struct api_table *table, const char *prefix,
+                           const struct api_value *values, bool drawn) {
+    for (size_t i = 0; i < table->count; i++) {
+        const struct api_field *field = &table->fields[i];
+        if (!(field->flags & API_REQUIRED) || values[i].form != API_ABSENT || may_be_drawn(field) != drawn)
+            continue;
+        struct api_place place = {.prefix = prefix, .name = field->name};
+        return api_refuse_place(job, "missing_field", &place,
+                                api_arena_printf(job->arena, "`%s` is missing. %s", field->name, field->doc));
+    }
     return true;
+}
+
+bool api_bind_drawn(struct api_job *job) {
+    return refuse_missing(job, job->table, "", job->values, true);
 }
 
 bool api_bind(struct api_job *job, const struct api_table *table, json_t *object, const char *prefix,
@@ -300,5 +310,5 @@ bool api_bind(struct api_job *job, const struct api_table *table, json_t *object
         if (!bind_value(job, json, &place, &bound[row]))
             return false;
     }
-    return bind_missing(job, table, prefix, bound);
+    return refuse_missing(job, table, prefix, bound, false);
 }

@@ -27,6 +27,9 @@ bool api_refuse_place(struct api_job *job, const char *code, const struct api_pl
 const char *api_describe(const struct api_job *job, const json_t *json);
 const char *api_words(struct api_job *job, const char *const *words);
 
+/* api_bind_drawn - once draws are planned: refuses required tensors that are still missing. */
+bool api_bind_drawn(struct api_job *job);
+
 /* api_bind_sizes - a shape such as [2, "vocab"]: one to four sizes whose product fits into memory.
  *
  *     vocab    what "vocab" stands for; 0: not known, and then refused by name

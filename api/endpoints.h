@@ -28,7 +28,11 @@ bool api_run_body(struct api_job *job, const struct api_endpoint *endpoint, json
 /* api_endpoint_at - row `index` of the route table; NULL at the end. */
 const struct api_endpoint *api_endpoint_at(size_t index);
 
-bool api_embed(struct api_job *job); /* table: tokens.h */
+bool api_embed(struct api_job *job);     /* table: tokens.h */
+bool api_attention(struct api_job *job); /* table: attend_fields.h */
+bool api_mha(struct api_job *job);       /* table: attend_fields.h */
+bool api_lookup(struct api_job *job);
+extern const struct api_table api_lookup_table;
 bool api_version(struct api_job *job);
 
 #endif

@@ -20,7 +20,8 @@ double api_results_numbers(const struct api_results *results) {
 
 void api_results_write(struct api_writer *w, const struct api_results *results) {
     for (size_t i = 0; i < results->count; i++)
-        api_write_tensor(w, results->items[i].name, &results->items[i].tensor);
+        if (results->items[i].tensor.data)
+            api_write_tensor(w, results->items[i].name, &results->items[i].tensor);
     api_write_object(w, "shapes");
     for (size_t i = 0; i < results->count; i++)
         api_write_shape(w, results->items[i].name, &results->items[i].tensor);

@@ -6,7 +6,7 @@
 
 enum { API_RESULTS_MAX = 24 };
 
-/* struct api_results - arrays to be sent, in order. Zeroed = none. */
+/* struct api_results - arrays to be sent, in order; of one without data only the shape is sent. Zeroed = none. */
 struct api_results {
     struct {
         const char *name;
