@@ -1,0 +1,79 @@
+#include "server/body.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FIRST_ROOM = 65536,     /* of a body whose length is not announced */
+    DISCARD_MOST = 1 << 20, /* read of a refused body before the connection is cut */
+    STEP = 1 << 18          /* the budget is asked for pieces of this size, or for the whole of a smaller body */
+};
+
+bool srv_grant(void *ctx, size_t bytes) {
+    struct srv_request *request = ctx;
+    if (!srv_budget_take(&request->server->budget, bytes))
+        return false;
+    request->granted += bytes;
+    return true;
+}
+
+static enum srv_body refuse(struct srv_request *request, const char *code, const char *detail, enum srv_reject why) {
+    srv_body_drop(request);
+    srv_refuse(request, code, detail, why);
+    return SRV_BODY_REFUSED;
+}
+
+static bool make_room(struct srv_request *request, size_t needed) {
+    const struct srv_framing *framing = &request->head.framing;
+    if (needed <= request->capacity)
+        return true;
+    size_t capacity = framing->has_length   ? (size_t)framing->length
+                      : needed > FIRST_ROOM ? needed + needed / 2
+                                            : FIRST_ROOM;
+    char *body = realloc(request->body, capacity);
+    if (!body)
+        return false;
+    request->body = body;
+    request->capacity = capacity;
+    return true;
+}
+
+/* Bytes counted for a body of this size: whole steps, but never more than was announced. */
+static size_t counted(const struct srv_request *request, size_t size) {
+    size_t steps = (size + STEP - 1) / STEP * STEP;
+    return steps < request->capacity ? steps : request->capacity;
+}
+
+enum srv_body srv_body_add(struct srv_request *request, const char *data, size_t size) {
+    if (request->stage == SRV_STAGE_DISCARD) {
+        request->discarded += size;
+        return request->discarded > DISCARD_MOST ? SRV_BODY_ENDLESS : SRV_BODY_REFUSED;
+    }
+    size_t limit = request->server->options.max_body_bytes, needed = request->size + size;
+    if (limit && needed > limit) {
+        char detail[128];
+        snprintf(detail, sizeof detail, "The body is longer than %zu bytes.", limit);
+        return refuse(request, "body_too_large", detail, SRV_REJECT_TOO_LARGE);
+    }
+    if (!make_room(request, needed))
+        return refuse(request, "out_of_memory", NULL, SRV_REJECT_MEMORY);
+    size_t total = counted(request, needed);
+    if (total > request->body_granted) {
+        if (!srv_grant(request, total - request->body_granted))
+            return refuse(request, "memory_budget", NULL, SRV_REJECT_MEMORY);
+        request->body_granted = total;
+    }
+    memcpy(request->body + request->size, data, size);
+    request->size = needed;
+    return SRV_BODY_TAKEN;
+}
+
+void srv_body_drop(struct srv_request *request) {
+    free(request->body);
+    request->body = NULL;
+    request->size = request->capacity = 0;
+    srv_budget_give(&request->server->budget, request->body_granted);
+    request->granted -= request->body_granted;
+    request->body_granted = 0;
+}

@@ -1,0 +1,23 @@
+/* body.h - collects a request's body, within the limits of the request and of the server. */
+#ifndef SRV_BODY_H
+#define SRV_BODY_H
+
+#include "server/request.h"
+
+enum srv_body {
+    SRV_BODY_TAKEN,
+    SRV_BODY_REFUSED, /* a refusal was made (413, 503); what follows is thrown away */
+    SRV_BODY_ENDLESS  /* refused, and so much followed that the connection should be cut */
+};
+
+/* srv_body_add - the next piece. Memory is counted against the budget as it is filled, not as it is announced, so that
+ * announcements cost others nothing. */
+enum srv_body srv_body_add(struct srv_request *request, const char *data, size_t size);
+
+/* srv_body_drop - the body has been read: frees it and gives its share of the budget back. */
+void srv_body_drop(struct srv_request *request);
+
+/* srv_grant - counts `bytes` more for this request, false when the budget refuses. ctx is the request. */
+bool srv_grant(void *ctx, size_t bytes);
+
+#endif

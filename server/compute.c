@@ -1,0 +1,223 @@
+#include "server/compute.h"
+
+#include "server/answer.h"
+#include "server/body.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double inline_cost = 2e6; /* about a millisecond */
+
+enum { INLINE_PACK = 32768, PACK_LEVEL = 1 };
+
+static struct srv_request *request_of(const struct srv_job *job) {
+    return (struct srv_request *)((const char *)job - offsetof(struct srv_request, job));
+}
+
+/* --- the api's view of the server -------------------------------------------------------------------------------- */
+
+static bool unwanted(const struct srv_request *request) {
+    return atomic_load_explicit(&request->peer->gone, memory_order_relaxed) ||
+           atomic_load_explicit(&request->server->abandon, memory_order_relaxed) ||
+           srv_now_ms() >= atomic_load_explicit(&request->deadline_ms, memory_order_relaxed);
+}
+
+static bool stop(void *ctx) {
+    return unwanted(ctx);
+}
+
+static void run(void *ctx, size_t n, attn_task *task, void *arg) {
+    const struct srv_request *request = ctx;
+    srv_work_spread(request->server->work, n, task, arg);
+}
+
+static void ask_api(struct srv_request *request, const struct attn_exec *exec, double most) {
+    struct api_env env = request->server->env;
+    env.exec = exec;
+    env.inline_cost = most;
+    env.reserve = srv_grant;
+    env.reserve_ctx = request;
+    struct api_request question = {
+        .method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method,
+        .path = request->path,
+        .query = request->query,
+        .content_type = request->head.content_type,
+        .body = request->body ? request->body : "",
+        .body_size = request->size,
+    };
+    uint64_t began = srv_clock_ns();
+    api_handle(&env, &question, &request->response);
+    request->compute_ns += srv_clock_ns() - began;
+}
+
+static void count_refusal(struct srv_request *request) {
+    static const struct {
+        const char *code;
+        enum srv_reject reason;
+    } counted[] = {{"memory_budget", SRV_REJECT_MEMORY},
+                   {"out_of_memory", SRV_REJECT_MEMORY},
+                   {"too_costly", SRV_REJECT_COST},
+                   {"answer_too_large", SRV_REJECT_COST},
+                   {"memory_limit", SRV_REJECT_COST}};
+    for (size_t i = 0; request->response.code && i < sizeof counted / sizeof *counted; i++)
+        if (strcmp(counted[i].code, request->response.code) == 0)
+            srv_metrics_rejected(request->server->metrics, counted[i].reason);
+}
+
+/* The answer is there: what it was made from is not needed any more, and only the answer is counted on. */
+static void settle(struct srv_request *request) {
+    srv_body_drop(request);
+    count_refusal(request);
+    size_t held = request->response.body_size;
+    if (request->granted > held) {
+        srv_budget_give(&request->server->budget, request->granted - held);
+        request->granted = held;
+    }
+}
+
+static void pack(struct srv_request *request) {
+    struct api_response *response = &request->response;
+    uint64_t began = srv_clock_ns();
+    size_t size;
+    void *packed = srv_compress(request->wanted, PACK_LEVEL, response->body, response->body_size, &size);
+    if (packed) {
+        free(response->body);
+        response->body = packed;
+        response->body_size = size;
+        request->coding = request->wanted;
+    }
+    request->pack_ns = srv_clock_ns() - began;
+}
+
+/* --- here -------------------------------------------------------------------------------------------------------- */
+
+bool srv_compute_here(struct srv_request *request) {
+    ask_api(request, NULL, inline_cost);
+    if (request->response.deferred) {
+        api_response_free(&request->response);
+        request->response = (struct api_response){0};
+        return false;
+    }
+    settle(request);
+    if (srv_answer_wants_packing(request)) {
+        if (request->response.body_size > INLINE_PACK)
+            return false;
+        pack(request);
+    }
+    return true;
+}
+
+/* --- elsewhere --------------------------------------------------------------------------------------------------- */
+
+static void give_up(struct srv_request *request, enum srv_reject late, const char *detail) {
+    struct srv_server *server = request->server;
+    if (atomic_load(&request->peer->gone))
+        srv_refuse(request, "stopped", "The client has gone.", SRV_REJECT_CLIENT_GONE);
+    else if (atomic_load(&server->abandon))
+        srv_refuse(request, "shutting_down", NULL, SRV_REJECT_DRAINING);
+    else
+        srv_refuse(request, "deadline", detail, late);
+}
+
+static bool unpack(struct srv_request *request) {
+    enum srv_coding coding;
+    struct srv_unpack_limit limit = {request->server->options.max_body_bytes, srv_grant, request};
+    char *body = NULL;
+    size_t size = 0;
+    srv_content_coding(request->head.content_encoding, &coding);
+    if (limit.bytes == 0)
+        limit.bytes = SIZE_MAX / 4;
+    enum srv_unpack result = srv_unpack(coding, request->body, request->size, &limit, &body, &size);
+    srv_body_drop(request); /* the packed one; what was granted for the other goes with the answer */
+    switch (result) {
+    case SRV_UNPACKED:
+        request->body = body;
+        request->size = size;
+        return true;
+    case SRV_UNPACK_TOO_LARGE:
+        srv_refuse(request, "body_too_large", "The unpacked body is longer than the limit.", SRV_REJECT_TOO_LARGE);
+        return false;
+    case SRV_UNPACK_NO_MEMORY:
+        srv_refuse(request, "memory_budget", NULL, SRV_REJECT_MEMORY);
+        return false;
+    default:
+        srv_refuse(request, "bad_request", "The body is not what its Content-Encoding says.", SRV_REJECT_COUNT);
+        return false;
+    }
+}
+
+static void compute(struct srv_request *request) {
+    const struct srv_server *server = request->server;
+    struct attn_exec exec = {srv_work_workers(server->work), run, stop, request};
+    uint64_t most = server->options.compute_timeout_ms;
+    atomic_store(&request->deadline_ms, most ? srv_now_ms() + most : UINT64_MAX);
+    if (request->head.content_encoding && !unpack(request))
+        return;
+    ask_api(request, &exec, 0);
+    settle(request);
+    if (request->response.code && strcmp(request->response.code, "stopped") == 0)
+        give_up(request, SRV_REJECT_COMPUTE_TIMEOUT, "Computing took longer than the server allows.");
+}
+
+/* Back to the thread that serves the connection; from here on the request is its own again. */
+static void hand_back(struct srv_request *request) {
+    struct MHD_Connection *connection = request->connection;
+    srv_connection_unwatch(request->server->connections, request->peer);
+    request->stage = SRV_STAGE_READY;
+    struct srv_server *server = request->server;
+    srv_connection_move(request->peer, SRV_WRITING, server->options.response_timeout_ms);
+    MHD_resume_connection(connection);
+    atomic_fetch_sub(&server->suspended, 1);
+}
+
+static void drop(struct srv_job *job) {
+    struct srv_request *request = request_of(job);
+    request->queue_ns = srv_clock_ns() - request->queued_ns;
+    srv_body_drop(request);
+    give_up(request, SRV_REJECT_QUEUE_TIMEOUT, "No worker was free in time.");
+    hand_back(request);
+}
+
+static void work(struct srv_job *job) {
+    struct srv_request *request = request_of(job);
+    request->queue_ns = srv_clock_ns() - request->queued_ns;
+    if (!request->response.body && unwanted(request)) {
+        drop(job);
+        return;
+    }
+    if (!request->response.body)
+        compute(request);
+    if (srv_answer_wants_packing(request))
+        pack(request);
+    hand_back(request);
+}
+
+static bool job_unwanted(const struct srv_job *job) {
+    return unwanted(request_of(job));
+}
+
+enum MHD_Result srv_compute_elsewhere(struct srv_request *request) {
+    struct srv_server *server = request->server;
+    atomic_fetch_add(&server->suspended, 1);
+    if (atomic_load(&server->abandon)) {
+        atomic_fetch_sub(&server->suspended, 1);
+        return MHD_NO; /* the library is about to be stopped */
+    }
+    uint64_t wait = server->options.queue_timeout_ms;
+    request->stage = SRV_STAGE_WORK;
+    request->queued = true;
+    request->queued_ns = srv_clock_ns();
+    atomic_store(&request->deadline_ms, wait ? srv_now_ms() + wait : UINT64_MAX);
+    request->job = (struct srv_job){.run = work, .unwanted = job_unwanted, .drop = drop};
+    MHD_suspend_connection(request->connection);
+    srv_connection_watch(server->connections, request->peer);
+    if (!srv_work_put(server->work, &request->job)) {
+        if (!request->response.body) {
+            srv_body_drop(request);
+            srv_refuse(request, "busy", NULL, SRV_REJECT_QUEUE_FULL);
+        }
+        request->queued = false;
+        hand_back(request);
+    }
+    return MHD_YES;
+}

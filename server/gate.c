@@ -1,0 +1,66 @@
+#include "server/gate.h"
+
+#include "server/routes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool refuse(struct srv_request *request, const char *code, const char *detail, enum srv_reject reason) {
+    srv_refuse(request, code, detail, reason);
+    return false;
+}
+
+static bool has_key(struct srv_request *request) {
+    struct srv_server *server = request->server;
+    if (!server->keys || srv_keys_match(server->keys, request->head.authorization, &request->key))
+        return true;
+    request->unauthorized = true;
+    return refuse(request, "unauthorized", NULL, SRV_REJECT_UNAUTHORIZED);
+}
+
+static bool within_rate(struct srv_request *request) {
+    struct srv_server *server = request->server;
+    if (!server->ratelimit)
+        return true;
+    struct srv_address group = srv_address_group(&request->peer->address);
+    const uint8_t *who = server->keys ? request->key.identity : group.bytes;
+    unsigned wait_s = srv_ratelimit_take(server->ratelimit, who, request->began_ns);
+    if (wait_s == 0)
+        return true;
+    refuse(request, "rate_limited", NULL, SRV_REJECT_RATE);
+    request->response.retry_after_s = wait_s;
+    return false;
+}
+
+static bool body_is_welcome(struct srv_request *request) {
+    const struct srv_framing *framing = &request->head.framing;
+    uint64_t limit = request->server->options.max_body_bytes;
+    enum srv_coding coding;
+    char detail[128];
+    if (limit && framing->has_length && framing->length > limit) {
+        snprintf(detail, sizeof detail, "The body has %llu bytes, the limit is %llu.",
+                 (unsigned long long)framing->length, (unsigned long long)limit);
+        return refuse(request, "body_too_large", detail, SRV_REJECT_TOO_LARGE);
+    }
+    if (!srv_content_coding(request->head.content_encoding, &coding))
+        return refuse(request, "unsupported_encoding", "Bodies are read as they are, or packed with gzip or deflate.",
+                      SRV_REJECT_COUNT);
+    if (coding == SRV_IDENTITY)
+        request->head.content_encoding = NULL;
+    return true;
+}
+
+bool srv_gate_pass(struct srv_request *request) {
+    const struct srv_route *route = request->route;
+    if (strcmp(request->method, "OPTIONS") == 0)
+        return true;
+    if (route && route->guarded && (!has_key(request) || !within_rate(request)))
+        return false;
+    if (!route || !srv_route_allows(route, request->method)) {
+        srv_refuse(request, route ? "method_not_allowed" : "not_found", NULL, SRV_REJECT_COUNT);
+        if (route)
+            request->response.allow = route->allow;
+        return false;
+    }
+    return body_is_welcome(request);
+}
