@@ -157,7 +157,7 @@ if start small --memory 32m --memory-swap 32m; then
         curl -s -m 30 -o /dev/null -w '%{http_code}\n' --data-binary "@$log/large" "$url/attention" >"$log/code$i" &
     done
     for job in $(jobs -p); do wait "$job"; done
-    codes=$(cat "$log"/code* | sort | uniq -c | awk '{ printf "%s%s x %s", NR > 1 ? ", " : "", $1, $2 }')
+    codes=$(cat "$log"/code* | sort | uniq -c | awk '{ printf "%s%s x %s", (NR > 1 ? ", " : ""), $1, $2 }')
     others=$(cat "$log"/code* | grep -cEv '^(200|413|503)$')
     refused=$(cat "$log"/code* | grep -cE '^(413|503)$')
     after=$(curl -s -m 10 -o /dev/null -w '%{http_code}' --data-binary "@$request" "$url/mha")
