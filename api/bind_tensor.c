@@ -164,12 +164,14 @@ static bool from_lift(struct api_job *job, const struct api_lifted *item, const 
 /* struct walk - a list that was not lifted.
  *
  *     shape    known up to `known` dimensions
- *     rank     depth of the elements; 0 before the first one was seen
+ *     root     where the list stands
+ *     rank     depth of the elements, once `any` was seen
  *     out      where to copy to; NULL in the first pass
  */
 struct walk {
     struct api_job *job;
     const struct api_field *field;
+    const struct api_place *root;
     unsigned known, rank;
     size_t shape[API_LIFT_MAX_RANK];
     bool any;
@@ -190,7 +192,7 @@ static bool non_finite(const json_t *json, double *value) {
 /* A length that is met at `depth`: the first one counts for all. */
 static bool walk_length(struct walk *w, const struct api_place *place, unsigned depth, size_t length) {
     if (depth >= ATTN_MAX_RANK)
-        return check_rank(w->job, w->field, place, depth + 1);
+        return check_rank(w->job, w->field, w->root, depth + 1);
     if (depth == w->known)
         w->shape[w->known++] = length;
     else if (w->shape[depth] != length)
@@ -260,7 +262,7 @@ static bool walk_list(struct walk *w, const json_t *json, const struct api_place
 static bool from_list(struct api_job *job, json_t *json, const struct api_place *place, struct api_value *value) {
     const struct api_field *field = value->field;
     struct attn_tensor *t = &value->tensor;
-    struct walk walk = {.job = job, .field = field};
+    struct walk walk = {.job = job, .field = field, .root = place};
     if (!walk_list(&walk, json, place, 0))
         return false;
     t->rank = walk.known;

@@ -69,21 +69,29 @@ static const char *reason(struct api_job *job, const json_error_t *error) {
     return api_arena_printf(job->arena, "%.*s", (int)size, error->text);
 }
 
+/* Where the text goes wrong: jansson has read the token at fault, and quotes it when it is short. */
+static size_t fault_position(const json_error_t *error) {
+    size_t position = error->position > 0 ? (size_t)error->position : 0;
+    const char *near = strstr(error->text, " near '");
+    size_t size = near ? strlen(near + 7) : 0;
+    return size > 0 && near[6 + size] == '\'' && size - 1 <= position ? position - (size - 1) : position;
+}
+
 static void report_place(struct api_job *job, const char *body, size_t size, size_t offset) {
     api_line_column(body, offset < size ? offset : size, &job->problem->line, &job->problem->column);
 }
 
 static bool refuse_text(struct api_job *job, const json_error_t *error, const char *body, size_t size,
                         const struct api_lift *lift) {
-    size_t offset = api_lift_origin(lift, error->position > 0 ? (size_t)error->position : 0);
+    size_t offset = api_lift_origin(lift, fault_position(error));
     const char *why = reason(job, error);
     switch (json_error_code(error)) {
     case json_error_numeric_overflow:
-        api_refuse(job, "number_out_of_range", api_pointer_at(job->arena, body, size, offset ? offset - 1 : 0),
+        api_refuse(job, "number_out_of_range", api_pointer_at(job->arena, body, size, offset),
                    "This number is beyond what a double can hold.");
         break;
     case json_error_duplicate_key:
-        api_refuse(job, "duplicate_field", api_pointer_at(job->arena, body, size, offset ? offset - 1 : 0),
+        api_refuse(job, "duplicate_field", api_pointer_at(job->arena, body, size, offset),
                    "This object names a field twice.");
         break;
     case json_error_out_of_memory:
