@@ -172,6 +172,7 @@ def lookup_lesson():
         {"into": ["values"], "shape": [5, 2], "distribution": "uniform"}]}  # fmt: skip
     case("lookup_drawn", "/lookup", {"random": normal, "sharpness": [0, -1, 1.5], "dtype": "float64"})
     case("lookup_float32", "/lookup", {"random": normal, "sharpness": [1, 3], "dtype": "float32"})
+    case("lookup_return", "/lookup", {"random": normal, "sharpness": [1], "return": ["nearest", "weights", "output"]})
     full = answer("/lookup", {"random": normal})
     case("lookup_round", "/lookup", {"random": normal, "round": 1},
          output=np.round(full["output"], 1).tolist(), weights=np.round(full["weights"], 1).tolist())  # fmt: skip
@@ -209,6 +210,13 @@ def embed_cases():
          {"into": ["table"], "shape": [6, 4], "distribution": "uniform"}]}})  # fmt: skip
     case("embed_loc_draw", "/embed", {"ids": ids, "random": {"seed": 12345678901234, "draws": [
          {"into": ["table"], "shape": [6, 4], "loc": -3, "scale": 0.25}]}})  # fmt: skip
+    case("embed_uniform_scaled_draw", "/embed", {"ids": ids, "random": {"seed": 43, "draws": [
+         {"into": ["table"], "shape": [6, 4], "distribution": "uniform", "loc": -1, "scale": 2}]}})  # fmt: skip
+    case("embed_seed_of_many_digits", "/embed", {"ids": ids, "random": {"seed": "340282366920938463463374607431768211507",
+         "draws": [{"into": ["table"], "shape": [6, 4]}]}})  # fmt: skip
+    case("embed_seed_list", "/embed", {"ids": ids, "random": {"seed": [1, 2, 4294967301], "draws": [
+         {"into": ["table"], "shape": [6, 4]}]}})  # fmt: skip
+    case("embed_no_padding", "/embed", {"ids": ids, "table": table, "pad_id": None})
     case("embed_mixed_draws", "/embed", {"texts": ["bir iki", "üç"], "random": {"seed": 7, "draws": [
          {"into": ["table"], "shape": ["vocab", 3], "distribution": "uniform"},
          {"into": ["positions"], "shape": [2, 3], "scale": 0.1}]}})  # fmt: skip
@@ -251,7 +259,7 @@ def attention_cases():
         "scale": dict(one, scale=2),
         "scale_negative": dict(one, scale=-0.5),
         "scale_zero": dict(one, scale=0),
-        "nulls": dict(one, scale=None, softcap=None, window=None, mask_value=None, alibi=None, num_heads=None,
+        "nulls": dict(one, scale=None, softcap=None, window=None, mask_value=None, alibi=None,
                       num_kv_heads=None, rope=None, round=None),
         "softcap": dict(one, scale=3, softcap=1.5),
         "causal": dict(batch, causal=True),

@@ -25,19 +25,21 @@ def tensor(value, single=False):
 
 
 def draw(request):
-    """A copy of the request, without nulls, with the fields of `random` filled in from default_rng(seed)."""
-    filled = {name: dict(value) if name == "tokens" else value for name, value in request.items() if value is not None}
+    """A copy of the request, without nulls (but that of pad_id), with the fields of `random` filled in."""
+    filled = {name: dict(value) if name == "tokens" else value for name, value in request.items()}
+    filled = {name: value for name, value in filled.items() if value is not None or name == "pad_id"}
     recipe = filled.pop("random", None)
     if recipe is None:
         return filled
-    rng = np.random.default_rng(recipe["seed"])
+    seed = recipe["seed"]
+    rng = np.random.default_rng(int(seed) if isinstance(seed, str) else seed)
     for one in recipe["draws"]:
         shape = [len(vocabulary(filled.get("tokens", filled))) if size == "vocab" else size for size in one["shape"]]
         for path in one["into"]:
             if one.get("distribution", "normal") == "normal":
                 values = rng.normal(one.get("loc", 0.0), one.get("scale", 1.0), shape)
             else:
-                values = rng.random(shape)
+                values = one.get("loc", 0.0) + one.get("scale", 1.0) * rng.random(shape)
             place, name = (filled["tokens"], path[len("tokens.") :]) if path.startswith("tokens.") else (filled, path)
             place[name] = values
     return filled
@@ -59,7 +61,7 @@ def vocabulary(tokens):
 
 def token_ids(tokens):
     """ids as sent, or looked up word by word; rows cut and padded to max_length (texts: to the longest without one)."""
-    pad_id, length = tokens.get("pad_id", 0), tokens.get("max_length")
+    pad_id, length = tokens.get("pad_id", 0) or 0, tokens.get("max_length")
     if "texts" in tokens:
         vocab = vocabulary(tokens)
         rows = [[vocab[word] for word in text.split()] for text in tokens["texts"]]
@@ -88,7 +90,7 @@ def embed(tokens, single=False):
             output = output + sinusoidal(*output.shape[-2:])
     else:
         output = output + tensor(positions, single)
-    return {"output": output, "ids": ids, "pad_mask": ids == tokens.get("pad_id", 0)}
+    return {"output": output, "ids": ids, "pad_mask": ids == tokens.get("pad_id", 0)}  # no id equals null
 
 
 # ---- attention ------------------------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@
 #   readme_check.sh --update   write what is printed into the README instead
 #
 # A command is a ```sh block with curl in it; what it prints is the ```json or ```text block right behind it. Numbers may
-# differ by 1e-12, all else must be the same. The examples in openapi.yaml must be those of api/examples. Needs curl and jq.
+# differ by 1e-12, all else must be the same. The table of options must be that of --help, and the examples in openapi.yaml
+# those of api/examples. Needs curl and jq.
 set -u
 cd "$(dirname "$0")/../.."
 program=${PROGRAM:-build/release/dikkat}
@@ -38,6 +39,7 @@ done
 failed=0
 commands=0
 examples=0
+tables=0
 
 # same EXPECTED GOT - equal text, but for numbers less than 1e-12 apart.
 same() {
@@ -71,9 +73,25 @@ run() {
     sed -i "s|$address|http://127.0.0.1:8080|g" "$2"
 }
 
+# The rows of the README's table of options.
+options_table() {
+    "$program" --help | awk '
+        /^  --[a-z-]+ [A-Z]+ / {
+            name = $1
+            sub(/^  --[a-z-]+ [A-Z]+ +/, "")
+            initial = ""
+            if (match($0, / \(default [^()]*\)$/)) {
+                initial = "`" substr($0, RSTART + 10, RLENGTH - 11) "`"
+                $0 = substr($0, 1, RSTART - 1)
+            }
+            print "| `" name "` | " initial " | " $0 " |"
+        }'
+}
+
 # Walks the README: $state is text, command (inside a curl block), after (behind one), output (inside what it prints).
 walk() {
     local line state=text
+    options_table >"$tmp/options"
     while IFS= read -r line; do
         case $state:$line in
         text:'```sh')
@@ -107,7 +125,23 @@ walk() {
                 diff "$tmp/expected" "$tmp/got" | head -n 20
             fi
             ;;
-        output:*)
+        text:'| option | default | meaning |')
+            state=options
+            : >"$tmp/expected"
+            printf '%s\n|---|---|---|\n' "$line" >>"$tmp/readme"
+            cat "$tmp/options" >>"$tmp/readme"
+            continue
+            ;;
+        options:'')
+            state=text
+            tables=$((tables + 1))
+            if [ "$update" = no ] && ! diff "$tmp/expected" "$tmp/options"; then
+                failed=$((failed + 1))
+                echo "readme_check: the table of options is not that of --help"
+            fi
+            ;;
+        options:'|---'*) continue ;;
+        output:* | options:*)
             printf '%s\n' "$line" >>"$tmp/expected"
             continue
             ;;
@@ -152,6 +186,6 @@ if [ "$update" = yes ]; then
     exit 0
 fi
 try_examples
-((commands > 0 && examples > 0)) || failed=$((failed + 1))
+((commands > 0 && examples > 0 && tables == 1)) || failed=$((failed + 1))
 echo "$commands commands of $readme print what it says, $examples examples are answered; $failed failures"
 ((failed == 0))
