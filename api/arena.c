@@ -1,5 +1,6 @@
 /* arena.c - chunks in a list; small pieces share one, large pieces and large reservations have their own. */
 #include "api/arena.h"
+#include "api/pages.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -51,6 +52,7 @@ static struct api_arena_chunk *add_chunk(struct api_arena *arena, size_t size, b
     } else if (!(chunk = malloc(whole))) {
         return NULL;
     }
+    api_pages_large(chunk, whole);
     chunk->next = arena->chunks;
     chunk->mapped = mapped;
     arena->chunks = chunk;

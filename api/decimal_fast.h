@@ -3,11 +3,12 @@
  * Eight characters are looked at at a time, in a register: subtracting '0' from each byte leaves 0 .. 9 for digits, and
  * three multiplications join eight of them to a number. The decimal w * 10^n is then turned into binary by one 128-bit
  * product (Lemire 2021, "Number parsing at a gigabyte per second", section 5). Whatever is rare is left to
- * api_decimal_read.
+ * api_decimal_careful.
  */
 #ifndef API_DECIMAL_FAST_H
 #define API_DECIMAL_FAST_H
 
+#include "api/decimal.h"
 #include "api/decimal_powers.h"
 
 #include <stdbool.h>
@@ -96,12 +97,12 @@ static inline bool api_decimal_exponent(const char **p, int *n) {
 }
 
 /* api_decimal_fast - reads the number at p, of which API_DECIMAL_FAST_ROOM characters may be looked at. Returns the
- * place behind it, or NULL when it is malformed or not worth a place here: api_decimal_read then decides. */
+ * place behind it, or NULL when it is malformed or not worth a place here: api_decimal_careful then decides. */
 static inline const char *api_decimal_fast(const char *p, double *value) {
     static const uint64_t ten[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
     /* the largest w that leaves room for so many digits more among 19 */
     static const uint64_t most[] = {9999999999999999999u, 999999999999999999u, 99999999999999999u, 9999999999999999u,
-                                    999999999999999u,    99999999999999u,     9999999999999u,     999999999999u};
+                                    999999999999999u,     99999999999999u,     9999999999999u,     999999999999u};
     bool minus = *p == '-';
     p += minus;
     uint64_t w, x;
@@ -157,6 +158,17 @@ static inline const char *api_decimal_fast(const char *p, double *value) {
         return NULL;
     *value = api_double_of_bits(result | (uint64_t)minus << 63);
     return p;
+}
+
+/* api_decimal_careful - as api_decimal_read, without the quick way. */
+enum api_decimal_status api_decimal_careful(const char *text, const char *end, double *value, const char **next);
+
+/* api_decimal_inline - api_decimal_read for the inside of a loop. */
+static inline enum api_decimal_status api_decimal_inline(const char *text, const char *end, double *value,
+                                                         const char **next) {
+    if (end - text >= API_DECIMAL_FAST_ROOM && (*next = api_decimal_fast(text, value)))
+        return API_DECIMAL_OK;
+    return api_decimal_careful(text, end, value, next);
 }
 
 #endif

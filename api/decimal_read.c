@@ -214,13 +214,15 @@ static const char *parse(struct number *number, const char *p, const char *end, 
     return p;
 }
 
-enum api_decimal_status api_decimal_read(const char *text, const char *end, double *value, const char **next) {
-    if (end - text >= API_DECIMAL_FAST_ROOM && (*next = api_decimal_fast(text, value)))
-        return API_DECIMAL_OK;
+enum api_decimal_status api_decimal_careful(const char *text, const char *end, double *value, const char **next) {
     struct number number = {0};
     const char *behind = parse(&number, text, end, next);
     if (!behind)
         return API_DECIMAL_MALFORMED;
     *next = behind;
     return convert(&number, value);
+}
+
+enum api_decimal_status api_decimal_read(const char *text, const char *end, double *value, const char **next) {
+    return api_decimal_inline(text, end, value, next);
 }

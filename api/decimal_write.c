@@ -81,9 +81,10 @@ static inline struct decimal shortest(uint64_t c, int q) {
     return (struct decimal){least < reach ? ten : nearest, k};
 }
 
-/* Eight digits as characters: x < 10^8 is cut into two times four, four times two, eight digits, side by side. */
+/* The eight digits of x < 10^8, one in each byte, the first in the lowest: x is cut into two times four, four times
+ * two, eight digits, side by side. The factors are 2^40 / 10^4, 2^20 / 100 and 2^10 / 10, rounded up. */
 static inline uint64_t split8(uint64_t x) {
-    uint64_t fours = x / 10000 | x % 10000 << 32;
+    uint64_t upper = x * 109951163 >> 40, fours = upper | (x - 10000 * upper) << 32;
     uint64_t hundreds = (fours * 10486 >> 20) & 0x0000007F0000007Fu;
     uint64_t twos = hundreds | (fours - 100 * hundreds) << 16;
     uint64_t tens = (twos * 103 >> 10) & 0x000F000F000F000Fu;
@@ -96,11 +97,6 @@ static inline void store8(char *out, uint64_t x) {
     x = __builtin_bswap64(x);
 #endif
     memcpy(out, &x, sizeof x);
-}
-
-/* Digits of split8's result up to the last one that is not 0. */
-static inline int significant(uint64_t x) {
-    return x ? 8 - __builtin_clzll(x) / 8 : 0;
 }
 
 static const uint64_t powers[] = {1u,
@@ -144,44 +140,61 @@ static char *put_exponent(char *out, int exponent) {
     return out;
 }
 
-/* Numbers of at least 10 or below 1e-7: `count` digits at `digits`, the first one standing for 10^exponent. */
-static __attribute__((noinline)) char *put_far(char *out, const char *digits, int count, int exponent) {
+/* struct digits - 17 digits: the first one, and two times eight in bytes; `count` behind the first up to the last one
+ * that is not 0. */
+struct digits {
+    char first;
+    uint64_t high, low;
+    int count;
+};
+
+static inline struct digits digits_of(uint64_t value) {
+    uint64_t first = value / 10000000000000000u, rest = value - first * 10000000000000000u, upper = rest / 100000000;
+    struct digits d = {.first = (char)('0' + first), .high = split8(upper), .low = split8(rest - upper * 100000000)};
+    if (d.low)
+        d.count = 16 - (int)((unsigned)__builtin_clzll(d.low) / 8);
+    else if (d.high)
+        d.count = 8 - (int)((unsigned)__builtin_clzll(d.high) / 8);
+    return d;
+}
+
+/* Numbers of at least 10 or below 1e-7: the first digit stands for 10^exponent. */
+static __attribute__((noinline)) char *put_far(char *out, uint64_t value, int exponent) {
+    struct digits d = digits_of(value);
+    char digits[40];
+    int count = d.count + 1, whole = exponent + 1;
+    digits[0] = d.first;
+    store8(digits + 1, d.high);
+    store8(digits + 9, d.low);
+    memset(digits + 17, '0', sizeof digits - 17);
     if (exponent >= 0 && exponent <= 20) {
-        int whole = exponent + 1;
-        memcpy(out, "00000000000000000000000", 24);
-        memcpy(out, digits, 17);
+        memcpy(out, digits, 24);
         if (count <= whole)
             return out + whole;
         out[whole] = '.';
         memcpy(out + whole + 1, digits + whole, 17);
         return out + count + 1;
     }
-    *out++ = digits[0];
-    *out = '.';
-    memcpy(out + 1, digits + 1, 16);
-    return put_exponent(count > 1 ? out + count : out, exponent);
+    out[0] = d.first;
+    out[1] = '.';
+    memcpy(out + 2, digits + 1, 16);
+    return put_exponent(count > 1 ? out + count + 1 : out + 1, exponent);
 }
 
-/* The text of a decimal with 17 digits, without its trailing zeros. */
-static inline char *put_17_digits(char *out, struct decimal d) {
-    uint64_t first = d.digits / 10000000000000000u, rest = d.digits % 10000000000000000u;
-    uint64_t high = split8(rest / 100000000), low = split8(rest % 100000000);
-    int count = low ? 8 + significant(low) : significant(high); /* behind the first digit */
-    int exponent = d.exponent + 16;
-    if (exponent > 0 || exponent < -7) {
-        char digits[40];
-        digits[0] = (char)('0' + first);
-        store8(digits + 1, high);
-        store8(digits + 9, low);
-        memset(digits + 17, '0', sizeof digits - 17);
-        return put_far(out, digits, count + 1, exponent);
-    }
+/* The text of a decimal with 17 digits, without its trailing zeros. Written without branches where numbers between 1e-7
+ * and 10 differ: their first digit, '.' and zeros stand where they always stand, the others follow. */
+static inline char *put_17_digits(char *out, struct decimal decimal) {
+    int exponent = decimal.exponent + 16;
+    if (exponent > 0 || exponent < -7)
+        return put_far(out, decimal.digits, exponent);
+    struct digits d = digits_of(decimal.digits);
+    unsigned zeros = (unsigned)-exponent;
     memcpy(out, "0.000000", 8);
-    out[exponent ? 1 - exponent : 0] = (char)('0' + first);
-    out += 2 - exponent;
-    store8(out, high);
-    store8(out + 8, low);
-    return count ? out + count : out - (exponent == 0);
+    out[(zeros + 1) & -(unsigned)(zeros != 0)] = d.first;
+    out += zeros + 2;
+    store8(out, d.high);
+    store8(out + 8, d.low);
+    return d.count ? out + d.count : out - (zeros == 0);
 }
 
 static inline char *put(char *out, struct decimal d) {
@@ -217,8 +230,8 @@ char *api_decimal_write_f64(char *out, double value) {
     if (c == 0)
         return put(out, shortest_exactly((uint64_t)1 << 52, biased - 1075, biased > 1));
     struct decimal d = shortest(c | (uint64_t)1 << 52, biased - 1075);
-    bool short_one = d.digits < 10000000000000000u;
-    d.digits = short_one ? 10 * d.digits : d.digits;
+    int short_one = d.digits < 10000000000000000u;
+    d.digits *= 1 + 9 * (uint64_t)short_one;
     d.exponent -= short_one;
     return put_17_digits(out, d);
 }

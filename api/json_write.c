@@ -2,6 +2,7 @@
 #include "api/json_write.h"
 
 #include "api/decimal.h"
+#include "api/pages.h"
 
 #include <assert.h>
 #include <math.h>
@@ -47,6 +48,7 @@ static bool grow(struct api_writer *w, size_t more) {
         return fail(w, false);
     w->text = text;
     w->capacity = capacity;
+    api_pages_large(text, capacity);
     return true;
 }
 

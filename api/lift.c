@@ -10,7 +10,7 @@
  */
 #include "api/lift.h"
 
-#include "api/decimal.h"
+#include "api/decimal_fast.h"
 
 #include <assert.h>
 #include <math.h>
@@ -114,6 +114,13 @@ static void fault(struct candidate *c, enum api_lift_fault what, unsigned depth,
     item->fault_got = got;
 }
 
+/* The number `ahead` elements further on than c->n says is out of range. */
+static void too_large(struct candidate *c, size_t ahead) {
+    c->n[c->depth - 1] += ahead;
+    fault(c, API_LIFT_OUT_OF_RANGE, c->depth, 0, 0);
+    c->n[c->depth - 1] -= ahead;
+}
+
 static void open_array(struct candidate *c, const char *p) {
     if (c->scalars && c->scalars == c->depth)
         fault(c, API_LIFT_RAGGED, c->depth, 0, 0);
@@ -158,23 +165,26 @@ static void add_number(struct candidate *c, double value) {
     c->n[c->depth - 1]++;
 }
 
-/* Reads the numbers at p that follow each other in one array. Returns the place behind the last one; NULL: none. */
+/* Reads the numbers at p that follow each other in one array: the innermost loop of all. Returns the place behind the
+ * last one; NULL: none. */
 static const char *read_numbers(struct candidate *c, const char *p, const char *end) {
+    double value, *out = (double *)(void *)c->data + c->count, *first = out;
     const char *behind = NULL, *next;
-    double value;
     enum api_decimal_status status;
-    while ((status = api_decimal_read(p, end, &value, &next)) != API_DECIMAL_MALFORMED) {
+    while ((status = api_decimal_inline(p, end, &value, &next)) != API_DECIMAL_MALFORMED) {
         if (!behind && !admit(c, NUMBERS))
             return NULL;
         if (status == API_DECIMAL_OUT_OF_RANGE)
-            fault(c, API_LIFT_OUT_OF_RANGE, c->depth, 0, 0);
-        c->solid = true;
-        add_number(c, value);
+            too_large(c, (size_t)(out - first));
+        *out++ = value;
         behind = next;
         if (end - next < 3 || *next != ',')
             break;
         p = next + 1 + (next[1] == ' ');
     }
+    c->solid |= behind != NULL;
+    c->count += (size_t)(out - first);
+    c->n[c->depth - 1] += (size_t)(out - first);
     return behind;
 }
 
