@@ -41,11 +41,11 @@ struct srv_address srv_address_group(const struct srv_address *address) {
 const char *srv_address_text(const struct srv_address *address, char out[SRV_ADDRESS_TEXT]) {
     static const struct srv_address zero;
     if (memcmp(address, &zero, sizeof zero) == 0) {
-        return strcpy(out, "-");
+        return memcpy(out, "-", 2);
     }
     bool v4 = is_ipv4(address);
     const void *bytes = v4 ? address->bytes + sizeof mapped : address->bytes;
-    return inet_ntop(v4 ? AF_INET : AF_INET6, bytes, out, SRV_ADDRESS_TEXT) ? out : strcpy(out, "-");
+    return inet_ntop(v4 ? AF_INET : AF_INET6, bytes, out, SRV_ADDRESS_TEXT) ? out : memcpy(out, "-", 2);
 }
 
 /* --- SipHash-1-3 ------------------------------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ static void choose_secret(void) {
     if (getrandom(secret, sizeof secret, GRND_NONBLOCK) != (ssize_t)sizeof secret) {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
-        secret[0] = (uint64_t)now.tv_nsec * 0x9E3779B97F4A7C15u, secret[1] = (uint64_t)(uintptr_t)&now;
+        secret[0] = (uint64_t)now.tv_nsec * 0x9E3779B97F4A7C15u, secret[1] = ~secret[0] * 0xBF58476D1CE4E5B9u;
     }
 }
 

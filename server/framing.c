@@ -223,22 +223,22 @@ enum srv_framing_fault srv_framing_check(const char *version, const char *method
     return first;
 }
 
-int srv_framing_status(enum srv_framing_fault kind) {
+int srv_framing_status(enum srv_framing_fault fault) {
     static const short status[] = {[SRV_FRAMING_OK] = 200,
                                    [SRV_FRAMING_BAD] = 400,
                                    [SRV_FRAMING_NO_LENGTH] = 411,
                                    [SRV_FRAMING_EXPECTATION] = 417,
                                    [SRV_FRAMING_UNKNOWN_CODING] = 501,
                                    [SRV_FRAMING_VERSION] = 505};
-    return status[kind];
+    return status[fault];
 }
 
-const char *srv_framing_code(enum srv_framing_fault kind) {
+const char *srv_framing_code(enum srv_framing_fault fault) {
     static const char *const code[] = {[SRV_FRAMING_OK] = NULL,
                                        [SRV_FRAMING_BAD] = "bad_request",
                                        [SRV_FRAMING_NO_LENGTH] = "length_required",
                                        [SRV_FRAMING_EXPECTATION] = "expectation_failed",
                                        [SRV_FRAMING_UNKNOWN_CODING] = "not_implemented",
                                        [SRV_FRAMING_VERSION] = "http_version"};
-    return code[kind];
+    return code[fault];
 }

@@ -38,7 +38,7 @@ struct srv_log {
     int fd;
     pthread_t writer;
     sem_t wake;
-    atomic_bool asleep, closing;
+    atomic_bool asleep, closing, finished;
     _Atomic uint64_t dropped;
     bool torn; /* the last write ended inside a line */
     uint64_t close_by_ms;
@@ -160,6 +160,7 @@ static void *write_out(void *arg) {
             continue;
         }
         if (atomic_load(&log->closing)) {
+            atomic_store(&log->finished, true);
             return NULL;
         }
         atomic_store(&log->asleep, true);
@@ -194,6 +195,7 @@ struct srv_log *srv_log_open(int fd, enum srv_log_format format) {
     log->head = 0;
     atomic_init(&log->asleep, false);
     atomic_init(&log->closing, false);
+    atomic_init(&log->finished, false);
     atomic_init(&log->dropped, 0);
     atomic_init(&log->tail, 0);
     for (size_t i = 0; i < SLOTS; i++) {
@@ -219,12 +221,15 @@ void srv_log_close(struct srv_log *log) {
     log->close_by_ms = monotonic_ms() + CLOSE_MS;
     atomic_store(&log->closing, true);
     sem_post(&log->wake);
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += 2 * CLOSE_MS / 1000;
-    if (pthread_clockjoin_np(log->writer, NULL, CLOCK_MONOTONIC, &until) != 0) {
-        return; /* stuck in a write that never returns: its memory must stay */
+    const struct timespec moment = {.tv_nsec = 1000000};
+    while (!atomic_load(&log->finished)) {
+        if (monotonic_ms() > log->close_by_ms + CLOSE_MS) {
+            pthread_detach(log->writer);
+            return; /* stuck in a write that never returns: its memory must stay */
+        }
+        nanosleep(&moment, NULL);
     }
+    pthread_join(log->writer, NULL);
     sem_destroy(&log->wake);
     free(log);
 }

@@ -296,15 +296,18 @@ static void render_now(const struct srv_metrics_now *now, FILE *out) {
 }
 
 static uint64_t resident_bytes(void) {
-    unsigned long long pages = 0;
+    char text[128], *at = text;
     FILE *statm = fopen("/proc/self/statm", "re");
-    if (statm) {
-        if (fscanf(statm, "%*u %llu", &pages) != 1) {
-            pages = 0;
-        }
-        fclose(statm);
+    if (!statm) {
+        return 0;
     }
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    at = fgets(text, sizeof text, statm);
+    fclose(statm);
+    if (!at) {
+        return 0;
+    }
+    strtoull(at, &at, 10); /* address space; resident follows, both in pages */
+    return (uint64_t)strtoull(at, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static uint64_t open_descriptors(void) {
