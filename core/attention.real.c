@@ -53,6 +53,15 @@ bool ATTN_REAL(attn_tile_next)(const struct attn_tile *t, struct attn_block *blo
     return block->j0 < to;
 }
 
+struct attn_span ATTN_REAL(attn_tile_span)(const struct attn_tile *t, const struct attn_block *block, size_t i) {
+    size_t n = block->j1 - block->j0, lo = t->sight[i].lo, hi = t->sight[i].hi;
+    if (t->fill)
+        return (struct attn_span){0, n};
+    size_t to = hi <= block->j0 ? 0 : hi < block->j1 ? hi - block->j0 : n;
+    size_t from = lo <= block->j0 ? 0 : lo - block->j0;
+    return (struct attn_span){from < to ? from : to, to};
+}
+
 static bool block_is_seen(const struct attn_tile *t, const struct attn_block *block) {
     for (size_t i = 0; i < t->rows; i++)
         if (t->fill || attn_sees_any(&t->sight[i], block->j0, block->j1))
@@ -75,17 +84,22 @@ static void hide(const struct attn_tile *t, size_t j0, size_t j1) {
 /* p = exp(s - top) for row i, after which everything summed before is smaller by exp(old top - top). */
 static void soften_row(struct attn_tile *t, const struct attn_block *block, size_t i, bool started) {
     real *x = block->p + i * block->p_row;
-    size_t n = block->j1 - block->j0;
-    real top = ATTN_REAL(attn_row_max)(x, n, t->top[i]);
-    real base = top == -(real)INFINITY ? 0 : top;
-    if (top != t->top[i]) {
-        double shrink = exp((double)t->top[i] - (double)base);
+    struct attn_span span = ATTN_REAL(attn_tile_span)(t, block, i);
+    memset(x, 0, span.from * sizeof *x);
+    memset(x + span.to, 0, (block->j1 - block->j0 - span.to) * sizeof *x);
+    if (span.from == span.to)
+        return;
+    x += span.from;
+    size_t n = span.to - span.from;
+    real before = t->top[i], top = ATTN_REAL(attn_row_max)(x, n, before);
+    if (top > before && before > -(real)INFINITY) {
+        double shrink = exp((double)before - (double)top);
         t->sum[i] *= shrink;
-        for (size_t c = 0; started && c < t->call->dims.d_v; c++)
-            out_row(t, i)[c] *= (real)shrink;
-        t->top[i] = top;
+        if (started)
+            (void)ATTN_REAL(attn_row_scale)(out_row(t, i), t->call->dims.d_v, (real)shrink);
     }
-    t->sum[i] += ATTN_REAL(attn_row_exp)(x, n, base);
+    t->top[i] = top;
+    t->sum[i] += ATTN_REAL(attn_row_exp)(x, n, top == -(real)INFINITY ? 0 : top);
 }
 
 static void note_tops(const struct attn_tile *t, const struct attn_block *block) {
@@ -154,11 +168,8 @@ static void end_odd_row(const struct attn_tile *t, size_t i) {
         weights_row(t, i)[j] = ATTN_REAL(attn_tile_sees)(t, i, j) ? value : 0;
 }
 
-static void end_row(const struct attn_tile *t, size_t i) {
+static void end_weights(const struct attn_tile *t, size_t i) {
     real sum = (real)t->sum[i];
-    ATTN_REAL(attn_row_divide)(out_row(t, i), t->call->dims.d_v, 1, sum);
-    if (!t->call->weights)
-        return;
     for (struct attn_block block = {.index = (size_t)-1}; ATTN_REAL(attn_tile_next)(t, &block);) {
         real base = t->block_top[block.index * t->plan->rows + i];
         real shrink = base == t->top[i] ? 1 : (real)exp((double)base - (double)t->top[i]);
@@ -166,17 +177,22 @@ static void end_row(const struct attn_tile *t, size_t i) {
     }
 }
 
-static void end_rows(const struct attn_tile *t) {
+/* Returns whether the whole output is finite. */
+static bool end_rows(const struct attn_tile *t) {
     const struct attn_dims *d = &t->call->dims;
+    bool finite = true;
     for (size_t i = 0; i < t->rows; i++) {
-        if (t->sum[i] > 0)
-            end_row(t, i);
-        else
+        if (!(t->sum[i] > 0))
             end_odd_row(t, i);
+        else if (t->call->weights)
+            end_weights(t, i);
+        real share = t->sum[i] > 0 ? (real)(1 / t->sum[i]) : 1;
+        finite &= ATTN_REAL(attn_row_scale)(out_row(t, i), d->d_v, share);
         if (t->call->lse)
             ((real *)t->call->lse)[(t->b * d->heads + t->h) * d->n_q + t->i0 + i] =
                 (real)((double)t->top[i] + log(t->sum[i]));
     }
+    return finite;
 }
 
 /* --- the tile ----------------------------------------------------------------------------------------------------- */
@@ -231,14 +247,6 @@ static bool fill_counts(const struct attn_tile *t) {
     return false;
 }
 
-static bool is_finite(const struct attn_tile *t) {
-    real odd = 0;
-    for (size_t i = 0; i < t->rows; i++)
-        for (size_t c = 0; c < t->call->dims.d_v; c++)
-            odd += out_row(t, i)[c] * 0;
-    return odd == 0;
-}
-
 void ATTN_REAL(attn_tile)(const struct attn_call *call, const struct attn_plan *plan, const struct attn_exec *exec,
                           size_t index, void *work) {
     struct attn_tile t;
@@ -258,7 +266,6 @@ void ATTN_REAL(attn_tile)(const struct attn_call *call, const struct attn_plan *
         if (!walk(&t))
             return;
     }
-    end_rows(&t);
-    if (!is_finite(&t))
+    if (!end_rows(&t))
         (void)ATTN_REAL(attn_tile_settle)(&t);
 }

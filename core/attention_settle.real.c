@@ -27,7 +27,7 @@ static void weigh_again(const struct attn_tile *t, const struct attn_block *bloc
         real *x = block->p + i * block->p_row;
         size_t n = block->j1 - block->j0;
         if (t->sum[i] > 0) {
-            ATTN_REAL(attn_row_exp)(x, n, t->top[i]);
+            (void)ATTN_REAL(attn_row_exp)(x, n, t->top[i]);
             ATTN_REAL(attn_row_divide)(x, n, 1, (real)t->sum[i]);
             continue;
         }

@@ -7,31 +7,23 @@
 #include <string.h>
 
 /* exp(x) = 2^k * exp(r), k = round(x / ln 2), r = x - k ln 2 in two pieces so that k * LN2_HIGH is exact.
- * Adding ROUNDER leaves the integer k in the low bits of the sum. */
+ * Adding ROUNDER rounds to the integer k and leaves k + BIAS + SPARE in the low bits of the sum: shifted up, these are
+ * the bits of 2^(k + SPARE), a normal number for every k that matters. */
 #ifdef ATTN_SINGLE
 typedef uint32_t bits;
-enum { LANES = 16, MANTISSA = 23, BIAS = 127, LEAST_NORMAL = -126 };
-static const real LOG2_E = 0x1.715476p0F, LN2_HIGH = 0x1.63p-1F, LN2_LOW = -0x1.bd0106p-13F, ROUNDER = 0x1.8p23F;
+enum { LANES = 16, CHAINS = 4, MANTISSA = 23, BIAS = 127, SPARE = 64 };
+static const real LOG2_E = 0x1.715476p0F, LN2_HIGH = 0x1.63p-1F, LN2_LOW = -0x1.bd0106p-13F;
+static const real ROUNDER = 0x1.8p23F + BIAS + SPARE;
 static const real GONE = -105; /* exp(GONE) is below half the smallest subnormal */
 static const real TANH_IS_ONE = 30;
 #else
 typedef uint64_t bits;
-enum { LANES = 8, MANTISSA = 52, BIAS = 1023, LEAST_NORMAL = -1022 };
-static const real LOG2_E = 0x1.71547652b82fep0, LN2_HIGH = 0x1.62e42feep-1, LN2_LOW = 0x1.a39ef35793c76p-33,
-                  ROUNDER = 0x1.8p52;
+enum { LANES = 8, CHAINS = 4, MANTISSA = 52, BIAS = 1023, SPARE = 64 };
+static const real LOG2_E = 0x1.71547652b82fep0, LN2_HIGH = 0x1.62e42feep-1, LN2_LOW = 0x1.a39ef35793c76p-33;
+static const real ROUNDER = 0x1.8p52 + BIAS + SPARE;
 static const real GONE = -746;
 static const real TANH_IS_ONE = 44;
 #endif
-
-/* 2^k for an integer k within the normal range. */
-static inline real two_to(real k) {
-    real shifted = k + (ROUNDER + BIAS);
-    bits b;
-    memcpy(&b, &shifted, sizeof b);
-    b <<= MANTISSA;
-    memcpy(&shifted, &b, sizeof b);
-    return shifted;
-}
 
 /* exp(r) - 1 - r, divided by r^2, for |r| <= ln(2) / 2. */
 static inline real tail_of_exp(real r) {
@@ -50,21 +42,26 @@ static inline real tail_of_exp(real r) {
 }
 
 struct reduced {
-    real k, r;
+    real power, r; /* 2^(k + SPARE) */
 };
 
 static inline struct reduced reduce(real x) {
-    real k = (x * LOG2_E + ROUNDER) - ROUNDER;
-    return (struct reduced){k, (x - k * LN2_HIGH) - k * LN2_LOW};
+    real sum = x * LOG2_E + ROUNDER;
+    real k = sum - ROUNDER;
+    bits b;
+    memcpy(&b, &sum, sizeof b);
+    b <<= MANTISSA;
+    real power;
+    memcpy(&power, &b, sizeof power);
+    return (struct reduced){power, (x - k * LN2_HIGH) - k * LN2_LOW};
 }
 
-/* exp(x) for x <= 0 or NaN. The scaling is done in two steps so that a subnormal result is rounded once. */
+/* exp(x) for GONE <= x <= 0 or NaN. Only the last product can leave the normal range: a subnormal result is rounded
+ * once. */
 static inline real exp_of(real x) {
-    x = x < GONE ? GONE : x;
     struct reduced a = reduce(x);
     real y = 1 + (a.r + a.r * a.r * tail_of_exp(a.r));
-    real normal = a.k < LEAST_NORMAL ? LEAST_NORMAL : a.k;
-    return y * two_to(a.k - normal) * two_to(normal);
+    return y * a.power * (real)0x1p-64;
 }
 
 /* tanh(x) = t / (t + 2) with t = exp(2 |x|) - 1, which keeps its digits for small x. */
@@ -76,7 +73,7 @@ static inline real tanh_of(real x) {
 #endif
     twice = twice > TANH_IS_ONE ? TANH_IS_ONE : twice;
     struct reduced a = reduce(twice);
-    real power = two_to(a.k);
+    real power = a.power * (real)0x1p-64;
     real t = power * (a.r + a.r * a.r * tail_of_exp(a.r)) + (power - 1);
     real y = t / (t + 2);
 #ifdef ATTN_SINGLE
@@ -86,14 +83,28 @@ static inline real tanh_of(real x) {
 #endif
 }
 
+/* The sum of the lanes, by four chains of additions. */
 static inline double sum_of(const real part[LANES]) {
-    double half[LANES / 2];
-    for (int l = 0; l < LANES / 2; l++)
-        half[l] = (double)part[l] + (double)part[l + LANES / 2];
-    for (int width = LANES / 4; width > 0; width /= 2)
-        for (int l = 0; l < width; l++)
-            half[l] += half[l + width];
-    return half[0];
+    double a[CHAINS];
+    for (size_t c = 0; c < CHAINS; c++)
+        a[c] = (double)part[c];
+    for (size_t l = CHAINS; l < LANES; l += CHAINS)
+        for (size_t c = 0; c < CHAINS; c++)
+            a[c] += (double)part[l + c];
+    return (a[0] + a[1]) + (a[2] + a[3]);
+}
+
+/* y[l] = exp(x[l] - top). The clamp is a loop of its own: within one the compiler would branch around the rest. */
+static inline void exp_of_lanes(const real *x, real top, real y[LANES]) {
+    real low[LANES];
+#pragma omp simd
+    for (size_t l = 0; l < LANES; l++) {
+        real below = x[l] - top;
+        low[l] = below < GONE ? GONE : below;
+    }
+#pragma omp simd
+    for (size_t l = 0; l < LANES; l++)
+        y[l] = exp_of(low[l]);
 }
 
 ATTN_CLONES
@@ -101,24 +112,23 @@ double ATTN_REAL(attn_row_exp)(real *x, size_t n, real top) {
     real part[LANES] = {0};
     size_t j = 0;
     for (; j + LANES <= n; j += LANES) {
+        real e[LANES];
+        exp_of_lanes(x + j, top, e);
+        memcpy(x + j, e, sizeof e);
 #pragma omp simd
-        for (size_t l = 0; l < LANES; l++) {
-            real e = exp_of(x[j + l] - top);
-            x[j + l] = e;
-            part[l] += e;
-        }
+        for (size_t l = 0; l < LANES; l++)
+            part[l] += e[l];
     }
-    if (j < n) {
-        real rest[LANES];
-        for (size_t l = 0; l < LANES; l++)
-            rest[l] = -(real)INFINITY;
-        memcpy(rest, x + j, (n - j) * sizeof *x);
-#pragma omp simd
-        for (size_t l = 0; l < LANES; l++)
-            rest[l] = exp_of(rest[l] - top);
-        for (size_t l = 0; l < n - j; l++)
-            part[l] += rest[l];
-        memcpy(x + j, rest, (n - j) * sizeof *x);
+    size_t left = n - j;
+    if (left > 0) {
+        real rest[LANES] = {0}, e[LANES];
+        for (size_t l = 0; l < left; l++)
+            rest[l] = x[j + l];
+        exp_of_lanes(rest, top, e);
+        for (size_t l = 0; l < left; l++) {
+            x[j + l] = e[l];
+            part[l] += e[l];
+        }
     }
     return sum_of(part);
 }

@@ -9,6 +9,7 @@
 #ifndef ATTN_SOFTMAX_H
 #define ATTN_SOFTMAX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* attn_row_max - the largest of x[0 .. n-1] and `top`; NaN is passed over (it shows in the sum). */
@@ -38,5 +39,9 @@ void attn_row_cap_f32(float *x, size_t n, float cap);
 /* attn_row_divide - x[j] = x[j] * factor / sum. */
 void attn_row_divide_f64(double *x, size_t n, double factor, double sum);
 void attn_row_divide_f32(float *x, size_t n, float factor, float sum);
+
+/* attn_row_scale - x[j] = x[j] * factor; true when every result is finite. */
+bool attn_row_scale_f64(double *x, size_t n, double factor);
+bool attn_row_scale_f32(float *x, size_t n, float factor);
 
 #endif
