@@ -215,7 +215,7 @@ static void finish(struct api_job *job) {
 
 void api_handle(const struct api_env *env, const struct api_request *request, struct api_response *response) {
     struct api_arena arena;
-    struct api_problem problem = {0};
+    struct api_problem problem = {.pretty = wants_pretty(request->query)};
     struct api_writer writer = {0};
     struct api_job job = {
         .env = env, .response = response, .arena = &arena, .problem = &problem, .writer = &writer, .rest = ""};

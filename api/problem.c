@@ -84,7 +84,7 @@ static char *document(const struct api_problem *problem, const struct api_proble
     strncat(link, type->code, sizeof link - strlen(link) - 1);
     const char *detail = problem->detail ? problem->detail : type->meaning;
     struct api_writer w;
-    api_write_init(&w, PROBLEM_LIMIT, false, -1);
+    api_write_init(&w, PROBLEM_LIMIT, problem->pretty, -1);
     api_write_object(&w, NULL);
     api_write_string(&w, "type", link);
     api_write_string(&w, "title", type->title);

@@ -16,12 +16,14 @@
  *     detail     a sentence that helps to mend it
  *     expected, got, hint   short texts or NULL
  *     line, column   for text that is not JSON; 0 = none
+ *     pretty     indent the document
  *
  * Strings live in the request's arena or are static.
  */
 struct api_problem {
     const char *code, *pointer, *detail, *expected, *got, *hint;
     size_t line, column;
+    bool pretty;
 };
 
 /* struct api_problem_type - one row of the table; also what GET /problems documents. `meaning` is one or two sentences

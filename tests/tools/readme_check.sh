@@ -19,6 +19,7 @@ for tool in curl jq; do
 done
 
 tmp=$(mktemp -d)
+: >"$tmp/server"
 "$program" --port 0 --log-format off >"$tmp/server" 2>&1 &
 server=$!
 stop() {
