@@ -130,8 +130,10 @@ $(BUILD)/dikkat: $(BUILD)/server/main.o $(lib)
 
 .PHONY: $(BUILD)/tests
 $(BUILD)/tests: $(BUILD)/unit-tests # a folder of objects; who asks for it means the program
+# tests/api/fault.c stands in for these, so that a test can make any allocation fail.
+wrap := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=mmap,--wrap=mremap
 $(BUILD)/unit-tests: $(test_obj) $(ref_obj) $(lib)
-	$(call link,-lcriterion)
+	$(call link,-lcriterion -lyaml $(wrap))
 
 .PHONY: bench-programs fuzz-programs
 bench-programs: $(bench:.o=) $(BUILD)/tests/tools/kernel_probe $(BUILD)/dikkat
