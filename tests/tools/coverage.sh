@@ -14,7 +14,13 @@ PROGRAM=$build/dikkat OPENBLAS_NUM_THREADS=1 timeout -k 5 900 "$build/unit-tests
 }
 # gcov prints, a source file: File 'core/x.c' / Lines executed:95.00% of 20. A source compiled twice counts as covered
 # where either precision ran, which gcov does not add up: each compilation is listed by itself.
-objects=$(cd "$build" && ls core/*.gcno api/*.gcno)
+objects=
+for notes in "$build"/core/*.gcno "$build"/api/*.gcno; do
+    object=${notes#"$build/"}
+    source=${object%.gcno}
+    case $source in *.f64 | *.f32) source=${source%.*}.real ;; esac
+    [ -f "$source.c" ] && objects="$objects $object" # the source of an old object may be gone
+done
 (cd "$build" && gcov -n $objects 2>/dev/null) >"$build/gcov"
 awk -v least="$least" '
     /^File / { file = $2; gsub(/\x27/, "", file) }

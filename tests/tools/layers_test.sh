@@ -11,7 +11,7 @@ failed=0
 plant() {
     cp "$build"/lib{core,api,server}.a "$tmp"
     printf '%s;\nvoid planted(void);\nvoid planted(void) { %s; }\n' "$3" "$4" >"$tmp/planted.c"
-    gcc -c -o "$tmp/planted.o" "$tmp/planted.c" && ar r "$tmp/$1" "$tmp/planted.o" || exit 1
+    gcc -w -c -o "$tmp/planted.o" "$tmp/planted.c" && ar r "$tmp/$1" "$tmp/planted.o" || exit 1
     if tests/tools/layers.sh "$tmp" >"$tmp/said" || ! grep -q "$2/ must not call ${4%%(*} (planted.o)" "$tmp/said"; then
         echo "layers.sh does not notice $4 in $2/:"
         cat "$tmp/said"
