@@ -6,7 +6,7 @@
 #
 # A command is a ```sh block with curl in it; what it prints is the ```json or ```text block right behind it. Numbers may
 # differ by 1e-12, all else must be the same. The table of options must be that of --help, and the examples in openapi.yaml
-# those of api/examples. Needs curl and jq.
+# those of api/examples. Files and cases that are named must be there. Needs curl and jq.
 set -u
 cd "$(dirname "$0")/../.."
 program=${PROGRAM:-build/release/dikkat}
@@ -41,6 +41,7 @@ failed=0
 commands=0
 examples=0
 tables=0
+names=0
 
 # same EXPECTED GOT - equal text, but for numbers less than 1e-12 apart.
 same() {
@@ -178,6 +179,23 @@ try_examples() {
     done <"$tmp/shown"
 }
 
+# Every file and every golden case that the README names is there.
+try_names() {
+    local name
+    while IFS= read -r name; do
+        names=$((names + 1))
+        compgen -G "$name" >/dev/null || {
+            failed=$((failed + 1))
+            echo "readme_check: $readme names $name, which is not there"
+        }
+    done < <(
+        grep -oE '`(core|api|server|tests|docker)/[^` ]*`' "$readme" | tr -d '`' | grep -v NAME
+        grep -oE '\]\([^)#:]+\)' "$readme" | sed 's/^](\(.*\))$/\1/'
+        grep -oE '`\*?(attention|mha|embed|lookup|lesson|float32)[a-z0-9_*]*_?[a-z0-9_*]*`' "$readme" | tr -d '`' |
+            grep -E '_|\*' | grep -vxE "$(paste -sd '|' "$tmp/words")" | sed 's|^|tests/golden/|'
+    )
+}
+
 update=no
 [ "${1:-}" = --update ] && update=yes
 walk
@@ -187,6 +205,8 @@ if [ "$update" = yes ]; then
     exit 0
 fi
 try_examples
+jq -r '.. | .properties? // empty | keys[]' openapi.json | sort -u >"$tmp/words"
+try_names
 ((commands > 0 && examples > 0 && tables == 1)) || failed=$((failed + 1))
-echo "$commands commands of $readme print what it says, $examples examples are answered; $failed failures"
+echo "$commands commands of $readme print what it says, $examples examples are answered, $names names are there; $failed failures"
 ((failed == 0))
