@@ -14,7 +14,7 @@ endif
 WARN := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 FLAGS_release := -O3 -g
 FLAGS_debug := -O0 -g3
-FLAGS_valgrind := -O1 -g -DDIKKAT_PLAIN_CPU
+FLAGS_valgrind := -O1 -g
 FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FLAGS_tsan := -O1 -g -fsanitize=thread
 FLAGS_cov := -O0 -g --coverage
@@ -133,7 +133,7 @@ $(BUILD)/tests: $(BUILD)/unit-tests # a folder of objects; who asks for it means
 # tests/api/fault.c stands in for these, so that a test can make any allocation fail.
 wrap := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=mmap,--wrap=mremap
 $(BUILD)/unit-tests: $(test_obj) $(ref_obj) $(lib)
-	$(call link,-lcriterion -lyaml $(wrap))
+	$(call link,-lcriterion $(wrap))
 
 .PHONY: bench-programs fuzz-programs
 bench-programs: $(bench:.o=) $(BUILD)/tests/tools/kernel_probe $(BUILD)/dikkat
