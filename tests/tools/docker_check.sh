@@ -1,0 +1,66 @@
+#!/bin/bash
+# docker_check.sh - do HAProxy and Prometheus accept their configuration, and does what stands in docker/ fit together:
+# files that compose.yaml mounts, and metrics that the dashboard and the alerts ask for?
+#
+# Without haproxy or promtool those two checks are passed over, visibly; the others always run.
+set -u
+cd "$(dirname "$0")/../.."
+yaml2json=${YAML2JSON:-build/release/tests/tools/yaml2json}
+failed=0
+passed_over=
+
+bad() {
+    echo "docker_check: $1"
+    failed=1
+}
+
+# check TOOL ARGUMENT...: runs it, if it is there.
+check() {
+    command -v "$1" >/dev/null || {
+        passed_over="$passed_over $1"
+        return
+    }
+    local output
+    output=$("$@" 2>&1) || bad "$* says: $output"
+}
+
+check haproxy -c -f docker/haproxy.cfg
+check promtool check config docker/prometheus.yml # and the alerts it names
+
+for file in docker/compose.yaml docker/prometheus.yml docker/alerts.yml docker/grafana/*.yaml; do
+    "$yaml2json" "$file" >/dev/null || bad "$file is not YAML"
+done
+for mounted in $("$yaml2json" docker/compose.yaml | jq -r '.services[].volumes[]? | split(":")[0]'); do
+    [ -f "docker/$mounted" ] || bad "compose.yaml mounts $mounted, which is not there"
+done
+
+dashboard=docker/grafana/dikkat.json
+jq -e '.panels | length > 0 and all(.title and (.targets | length > 0))' $dashboard >/dev/null ||
+    bad "$dashboard has no panels, or one without a query"
+
+# A histogram's series end in _bucket, _sum or _count.
+known=$(grep -oE '"dikkat_[a-z_]+"' server/metrics.c | tr -d '"' | sort -u)
+asked=$({
+    jq -r '.panels[].targets[].expr' $dashboard
+    "$yaml2json" docker/alerts.yml | jq -r '.groups[].rules[].expr'
+} | grep -oE 'dikkat_[a-z_]+' | sed -E 's/_(bucket|sum|count)$//' | sort -u)
+for metric in $asked; do
+    grep -qx "$metric" <<<"$known" || bad "$metric is asked for but not served"
+done
+
+# Every query must be one that Prometheus can read: as rules, which promtool checks.
+if command -v promtool >/dev/null; then
+    rules=$(mktemp)
+    trap 'rm -f "$rules"' EXIT
+    jq '{groups: [{name: "dashboard", rules: [.panels[].targets[].expr | {record: "query",
+        expr: gsub("\\$__rate_interval"; "1m")}]}]}' $dashboard >"$rules"
+    promtool check rules "$rules" >/dev/null 2>"$rules.err" || bad "the dashboard has a bad query: $(cat "$rules.err")"
+    rm -f "$rules.err"
+fi
+
+((failed == 0)) || exit 1
+if [ -n "$passed_over" ]; then
+    echo "docker_check: files fit together; not installed, so not asked:$passed_over"
+    exit 77
+fi
+echo "docker_check: configurations are valid, $(wc -w <<<"$asked") metrics asked for are served"
