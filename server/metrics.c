@@ -18,8 +18,8 @@ static const double bounds[BUCKETS - 1] = {0.0001, 0.00025, 0.0005, 0.001, 0.002
                                            0.05,   0.1,     0.25,   0.5,   1,      2.5,   10,   30};
 
 /* Statuses the service answers with; index 0 stands for any other. */
-static const short statuses[STATUSES] = {0,   200, 204, 206, 304, 400, 401, 403, 404, 405, 406, 408,
-                                         411, 413, 414, 415, 417, 422, 429, 431, 500, 501, 503, 505};
+static const short statuses[STATUSES] = {0,   200, 204, 304, 400, 401, 403, 404, 405, 406, 408, 411,
+                                         413, 414, 415, 417, 422, 429, 431, 499, 500, 501, 503, 505};
 
 static const char *const reasons[SRV_REJECT_COUNT] = {
     [SRV_REJECT_QUEUE_FULL] = "queue_full",
