@@ -33,6 +33,8 @@ static const void *grid_at(const struct attn_grid *grid, size_t size, size_t b, 
 }
 
 static void *view_at(const struct attn_view *view, size_t size, size_t b, size_t h, size_t i) {
+    if (!view->data)
+        return NULL;
     return (char *)view->data + (b * view->batch + h * view->head + i * view->row) * size;
 }
 
