@@ -259,7 +259,7 @@ def attention_cases():
         "scale": dict(one, scale=2),
         "scale_negative": dict(one, scale=-0.5),
         "scale_zero": dict(one, scale=0),
-        "nulls": dict(one, scale=None, softcap=None, window=None, mask_value=None, alibi=None,
+        "nulls": dict(one, scale=None, softcap=None, window=None, mask_value=None, alibi=None, num_heads=None,
                       num_kv_heads=None, rope=None, round=None),
         "softcap": dict(one, scale=3, softcap=1.5),
         "causal": dict(batch, causal=True),
