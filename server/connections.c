@@ -18,6 +18,7 @@ enum {
     LINGER_MOST = 256, /* sockets at once; beyond it a refused client may see a reset */
     LINGER_READS = 64, /* pieces read at once before others get their turn */
     PIECE = 16384,
+    CLOSE_WAIT = 8,       /* TCP_CLOSE_WAIT of netinet/tcp.h, which cannot stand beside linux/tcp.h */
     LOOK_AT_IDLE_MS = 250 /* how often a silent connection is asked whether headers have begun */
 };
 
@@ -245,16 +246,16 @@ bool srv_connections_serve(struct srv_connections *connections) {
 
 /* --- deadlines --------------------------------------------------------------------------------------------------- */
 
-static uint64_t bytes_received(int fd) {
+static struct tcp_info info_of(int fd) {
     struct tcp_info info = {0};
     socklen_t size = sizeof info;
     getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size);
-    return info.tcpi_bytes_received;
+    return info;
 }
 
 /* Ends a held connection: whoever has begun a request is answered, then the library finds the socket closed. */
 static void end(struct srv_connections *connections, struct srv_connection *connection, enum srv_phase phase) {
-    bool begun = phase == SRV_BODY || (phase == SRV_HEAD && bytes_received(connection->fd) > 0);
+    bool begun = phase == SRV_BODY || (phase == SRV_HEAD && info_of(connection->fd).tcpi_bytes_received > 0);
     if (begun && !connections->limits.tls)
         srv_raw_answer(connection->fd, "timeout",
                        phase == SRV_BODY ? "The body did not arrive in time." : "The headers did not arrive in time.");
@@ -268,14 +269,21 @@ static void end(struct srv_connections *connections, struct srv_connection *conn
         connections->ended(connections->ctx, phase);
 }
 
-/* The library does not say when the first byte of the next request arrives; the kernel counts. */
-static void look_for_head(struct srv_connections *connections, struct srv_connection *connection, uint64_t word,
-                          uint64_t now) {
+/* The library does not say when the first byte of the next request arrives; the kernel counts. Nor does it always
+ * notice that a client which has its answer will send no more (CLOSE_WAIT), when that was announced together with the
+ * request. */
+static void look_at_silence(struct srv_connections *connections, struct srv_connection *connection, uint64_t word,
+                            uint64_t now) {
     if (connection->seen_word == word && now < connection->seen_last + LOOK_AT_IDLE_MS)
         return;
     if (!hold(connection, word))
         return;
-    uint64_t bytes = bytes_received(connection->fd), next = word;
+    struct tcp_info info = info_of(connection->fd);
+    uint64_t bytes = info.tcpi_bytes_received, next = word;
+    if (phase_of(word) == SRV_IDLE && info.tcpi_state == CLOSE_WAIT) {
+        end(connections, connection, SRV_IDLE);
+        return;
+    }
     if (phase_of(word) == SRV_IDLE && connection->seen_word == word && bytes != connection->seen_bytes)
         next = word_of(SRV_HEAD, deadline_in(connections->limits.header_ms));
     if (connection->seen_word != word)
@@ -302,7 +310,7 @@ static void look_at(struct srv_connections *connections, struct srv_connection *
         if (hold(connection, word))
             end(connections, connection, phase);
     } else if (phase == SRV_IDLE || (phase == SRV_HEAD && idle_ms)) {
-        look_for_head(connections, connection, word, now);
+        look_at_silence(connections, connection, word, now);
     }
 }
 

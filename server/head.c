@@ -151,14 +151,14 @@ const char *srv_head_read(struct srv_request *request, const char *url, const ch
         *detail = "A request target may have at most 8192 bytes.";
         return "uri_too_long";
     }
+    if (request->server->old_layout && (version != url + request->target_size + 1 || !lines_touch(&all, version))) {
+        *detail = "The head holds a NUL, a line that does not end in CR LF, or a folded line.";
+        return "bad_request";
+    }
     enum srv_framing_fault fault = srv_framing_check(version, method, all.fields, all.count, &request->head.framing);
     if (fault != SRV_FRAMING_OK) {
         *detail = request->head.framing.detail;
         return srv_framing_code(fault);
-    }
-    if (request->server->old_layout && (version != url + request->target_size + 1 || !lines_touch(&all, version))) {
-        *detail = "The head holds a NUL, a line that does not end in CR LF, or a folded line.";
-        return "bad_request";
     }
     if (!method_is_known(method)) {
         *detail = "The method is none that the server knows.";
