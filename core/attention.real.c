@@ -53,13 +53,25 @@ bool ATTN_REAL(attn_tile_next)(const struct attn_tile *t, struct attn_block *blo
     return block->j0 < to;
 }
 
-struct attn_span ATTN_REAL(attn_tile_span)(const struct attn_tile *t, const struct attn_block *block, size_t i) {
+static struct attn_span span_of(const struct attn_tile *t, const struct attn_block *block, size_t i) {
     size_t n = block->j1 - block->j0, lo = t->sight[i].lo, hi = t->sight[i].hi;
     if (t->fill)
         return (struct attn_span){0, n};
     size_t to = hi <= block->j0 ? 0 : hi < block->j1 ? hi - block->j0 : n;
     size_t from = lo <= block->j0 ? 0 : lo - block->j0;
     return (struct attn_span){from < to ? from : to, to};
+}
+
+void ATTN_REAL(attn_tile_spans)(const struct attn_tile *t, const struct attn_block *block, struct attn_span *spans) {
+    size_t n = block->j1 - block->j0;
+    for (size_t i = 0; i < t->rows; i++) {
+        struct attn_span span = spans[i] = span_of(t, block, i);
+        real *x = block->p + i * block->p_row;
+        if (span.from > 0)
+            memset(x, 0, span.from * sizeof *x);
+        if (span.to < n)
+            memset(x + span.to, 0, (n - span.to) * sizeof *x);
+    }
 }
 
 static bool block_is_seen(const struct attn_tile *t, const struct attn_block *block) {
@@ -81,25 +93,17 @@ static void hide(const struct attn_tile *t, size_t j0, size_t j1) {
 
 /* --- the walk ---------------------------------------------------------------------------------------------------- */
 
-/* p = exp(s - top) for row i, after which everything summed before is smaller by exp(old top - top). */
-static void soften_row(struct attn_tile *t, const struct attn_block *block, size_t i, bool started) {
-    real *x = block->p + i * block->p_row;
-    struct attn_span span = ATTN_REAL(attn_tile_span)(t, block, i);
-    memset(x, 0, span.from * sizeof *x);
-    memset(x + span.to, 0, (block->j1 - block->j0 - span.to) * sizeof *x);
-    if (span.from == span.to)
-        return;
-    x += span.from;
-    size_t n = span.to - span.from;
-    real before = t->top[i], top = ATTN_REAL(attn_row_max)(x, n, before);
-    if (top > before && before > -(real)INFINITY) {
-        double shrink = exp((double)before - (double)top);
-        t->sum[i] *= shrink;
-        if (started)
-            (void)ATTN_REAL(attn_row_scale)(out_row(t, i), t->call->dims.d_v, (real)shrink);
-    }
-    t->top[i] = top;
-    t->sum[i] += ATTN_REAL(attn_row_exp)(x, n, top == -(real)INFINITY ? 0 : top);
+/* p = exp(s - top); what was summed before shrinks as `top` rises. */
+static void soften(struct attn_tile *t, const struct attn_block *block, bool started) {
+    struct attn_span spans[ATTN_TILE_ROWS];
+    real shrink[ATTN_TILE_ROWS];
+    ATTN_REAL(attn_tile_spans)(t, block, spans);
+    ATTN_REAL(attn_rows_exp)(block->p, block->p_row, spans, t->rows, t->top, t->sum, shrink);
+    bool shrinks = false;
+    for (size_t i = 0; i < t->rows; i++)
+        shrinks |= shrink[i] != 1;
+    if (started && shrinks)
+        (void)ATTN_REAL(attn_rows_scale)(t->out, t->call->output.row, t->rows, t->call->dims.d_v, shrink);
 }
 
 static void note_tops(const struct attn_tile *t, const struct attn_block *block) {
@@ -133,8 +137,7 @@ static bool walk(struct attn_tile *t) {
             note_tops(t, &block);
             continue;
         }
-        for (size_t i = 0; i < t->rows; i++)
-            soften_row(t, &block, i, started);
+        soften(t, &block, started);
         note_tops(t, &block);
         struct attn_product pv = {t->rows,     call->dims.d_v, block.j1 - block.j0,
                                   block.p_row, call->v.row,    call->output.row};
@@ -180,19 +183,18 @@ static void end_weights(const struct attn_tile *t, size_t i) {
 /* Returns whether the whole output is finite. */
 static bool end_rows(const struct attn_tile *t) {
     const struct attn_dims *d = &t->call->dims;
-    bool finite = true;
+    real share[ATTN_TILE_ROWS];
     for (size_t i = 0; i < t->rows; i++) {
         if (!(t->sum[i] > 0))
             end_odd_row(t, i);
         else if (t->call->weights)
             end_weights(t, i);
-        real share = t->sum[i] > 0 ? (real)(1 / t->sum[i]) : 1;
-        finite &= ATTN_REAL(attn_row_scale)(out_row(t, i), d->d_v, share);
+        share[i] = t->sum[i] > 0 ? (real)(1 / t->sum[i]) : 1;
         if (t->call->lse)
             ((real *)t->call->lse)[(t->b * d->heads + t->h) * d->n_q + t->i0 + i] =
                 (real)((double)t->top[i] + log(t->sum[i]));
     }
-    return finite;
+    return ATTN_REAL(attn_rows_scale)(t->out, t->call->output.row, t->rows, d->d_v, share);
 }
 
 /* --- the tile ----------------------------------------------------------------------------------------------------- */

@@ -70,7 +70,16 @@ static void score_row(const struct attn_tile *t, const struct attn_block *block,
         memcpy(shown, x, n * sizeof *x);
         ATTN_REAL(attn_strike)(&t->sight[i], j0, block->j1, shown, t->shown);
     }
-    ATTN_REAL(attn_strike)(&t->sight[i], j0, block->j1, x, t->hidden);
+    if (t->fill || t->sight[i].mask || t->sight[i].padding)
+        ATTN_REAL(attn_strike)(&t->sight[i], j0, block->j1, x, t->hidden);
+}
+
+/* Is a score more than scale * q k^T? Keys outside of a row's span do not count: the softmax passes them over. */
+static bool has_more(const struct attn_tile *t) {
+    const struct attn_call *call = t->call;
+    const struct attn_rule *rule = &call->rule;
+    return call->scores || call->capped || call->masked || rule->softcap > 0 || rule->bias.data || rule->alibi ||
+           rule->mask.data || rule->padding || t->fill;
 }
 
 void ATTN_REAL(attn_tile_score)(const struct attn_tile *t, const struct attn_block *block) {
@@ -78,6 +87,6 @@ void ATTN_REAL(attn_tile_score)(const struct attn_tile *t, const struct attn_blo
     struct attn_product qk = {t->rows, block->j1 - block->j0, call->dims.d, call->q.row, call->k.row, block->p_row};
     ATTN_REAL(attn_product_abt)
     (&qk, (real)call->rule.scale, t->q, t->k + block->j0 * call->k.row, block->p);
-    for (size_t i = 0; i < t->rows; i++)
+    for (size_t i = 0; i < t->rows && has_more(t); i++)
         score_row(t, block, i);
 }

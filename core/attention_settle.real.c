@@ -22,12 +22,18 @@ static bool is_finite_row(const real *x, size_t n) {
 
 /* The weights of a block once more, from the final maxima and sums. */
 static void weigh_again(const struct attn_tile *t, const struct attn_block *block) {
+    struct attn_span spans[ATTN_TILE_ROWS];
+    real top[ATTN_TILE_ROWS], shrink[ATTN_TILE_ROWS];
+    double sum[ATTN_TILE_ROWS];
+    memcpy(top, t->top, sizeof top);
+    memcpy(sum, t->sum, sizeof sum);
     ATTN_REAL(attn_tile_score)(t, block);
+    ATTN_REAL(attn_tile_spans)(t, block, spans);
+    ATTN_REAL(attn_rows_exp)(block->p, block->p_row, spans, t->rows, top, sum, shrink);
     for (size_t i = 0; i < t->rows; i++) {
         real *x = block->p + i * block->p_row;
         size_t n = block->j1 - block->j0;
         if (t->sum[i] > 0) {
-            (void)ATTN_REAL(attn_row_exp)(x, n, t->top[i]);
             ATTN_REAL(attn_row_divide)(x, n, 1, (real)t->sum[i]);
             continue;
         }

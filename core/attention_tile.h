@@ -14,6 +14,7 @@
 
 #include "core/mask.h"
 #include "core/real.h"
+#include "core/softmax.h"
 
 enum { ATTN_TILE_ROWS = 64, ATTN_BLOCK_KEYS = 512 };
 
@@ -71,13 +72,8 @@ bool ATTN_REAL(attn_tile_sees)(const struct attn_tile *t, size_t i, size_t j);
 /* attn_tile_next - the block behind `*block` (the first for index (size_t)-1); false after the last. */
 bool ATTN_REAL(attn_tile_next)(const struct attn_tile *t, struct attn_block *block);
 
-/* struct attn_span - columns from <= c < to of a block. */
-struct attn_span {
-    size_t from, to;
-};
-
-/* attn_tile_span - the columns of a block outside of which row i has no weight. */
-struct attn_span ATTN_REAL(attn_tile_span)(const struct attn_tile *t, const struct attn_block *block, size_t i);
+/* attn_tile_spans - for each row the columns of a block outside of which it has no weight; p is 0 there afterwards. */
+void ATTN_REAL(attn_tile_spans)(const struct attn_tile *t, const struct attn_block *block, struct attn_span *spans);
 
 /* attn_tile_empty_row - has row i no key at all, or is it poisoned? Only when its sum is 0 or NaN. */
 bool ATTN_REAL(attn_tile_empty_row)(const struct attn_tile *t, size_t i);

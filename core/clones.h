@@ -11,4 +11,12 @@
 #define ATTN_CLONES
 #endif
 
+/* A helper of such a function must become part of each copy; left alone it would be compiled for the oldest processor.
+ */
+#ifdef __GNUC__
+#define ATTN_PART static inline __attribute__((always_inline))
+#else
+#define ATTN_PART static inline
+#endif
+
 #endif

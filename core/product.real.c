@@ -41,19 +41,30 @@ void ATTN_REAL(attn_product_abt)(const struct attn_product *p, real scale, const
         }
 }
 
+/* c[j] (+)= sum_x a[x] * b[x][j], four columns at a time. */
+static void add_row(const struct attn_product *p, bool add, const real *a, const real *b, real *c) {
+    size_t j = 0;
+    for (; j + 4 <= p->cols; j += 4) {
+        real sum[4] = {0};
+        for (size_t x = 0; x < p->inner; x++)
+            for (size_t l = 0; l < 4; l++)
+                sum[l] += a[x] * b[x * p->b_row + j + l];
+        for (size_t l = 0; l < 4; l++)
+            c[j + l] = add ? c[j + l] + sum[l] : sum[l];
+    }
+    for (; j < p->cols; j++) {
+        real sum = 0;
+        for (size_t x = 0; x < p->inner; x++)
+            sum += a[x] * b[x * p->b_row + j];
+        c[j] = add ? c[j] + sum : sum;
+    }
+}
+
 void ATTN_REAL(attn_product_ab)(const struct attn_product *p, bool add, const real *a, const real *b, real *c) {
     if (!is_plain(p)) {
         gemm(p, CblasNoTrans, 1, a, b, add ? 1 : 0, c);
         return;
     }
-    for (size_t i = 0; i < p->rows; i++) {
-        real *c_i = c + i * p->c_row;
-        for (size_t j = 0; !add && j < p->cols; j++)
-            c_i[j] = 0;
-        for (size_t x = 0; x < p->inner; x++) {
-            real a_ix = a[i * p->a_row + x];
-            for (size_t j = 0; j < p->cols; j++)
-                c_i[j] += a_ix * b[x * p->b_row + j];
-        }
-    }
+    for (size_t i = 0; i < p->rows; i++)
+        add_row(p, add, a + i * p->a_row, b, c + i * p->c_row);
 }

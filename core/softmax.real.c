@@ -3,40 +3,16 @@
 #include "core/clones.h"
 #include "core/real.h"
 
-#include <math.h>
+#include <stdint.h>
+#include <string.h>
 
-enum { LANES = 128 / sizeof(real), CHAINS = 4 };
-
-/* The largest lane, by four chains of comparisons. */
-static inline real largest_of(const real lane[LANES]) {
-    real a[CHAINS];
-    for (size_t c = 0; c < CHAINS; c++)
-        a[c] = lane[c];
-    for (size_t l = CHAINS; l < LANES; l += CHAINS)
-        for (size_t c = 0; c < CHAINS; c++)
-            a[c] = lane[l + c] > a[c] ? lane[l + c] : a[c];
-    real left = a[1] > a[0] ? a[1] : a[0], right = a[3] > a[2] ? a[3] : a[2];
-    return right > left ? right : left;
-}
-
-ATTN_CLONES
-real ATTN_REAL(attn_row_max)(const real *x, size_t n, real top) {
-    size_t j = 0;
-    if (n >= LANES) {
-        real lane[LANES];
-        for (size_t l = 0; l < LANES; l++)
-            lane[l] = top;
-        for (; j + LANES <= n; j += LANES) {
-#pragma omp simd
-            for (size_t l = 0; l < LANES; l++)
-                lane[l] = x[j + l] > lane[l] ? x[j + l] : lane[l];
-        }
-        top = largest_of(lane);
-    }
-    for (; j < n; j++)
-        top = x[j] > top ? x[j] : top;
-    return top;
-}
+#ifdef ATTN_SINGLE
+typedef uint32_t bits;
+static const bits EXPONENT = 0x7f800000, ONE = 0x00800000, SIGN = 0x80000000;
+#else
+typedef uint64_t bits;
+static const bits EXPONENT = 0x7ff0000000000000, ONE = 0x0010000000000000, SIGN = 0x8000000000000000;
+#endif
 
 ATTN_CLONES
 void ATTN_REAL(attn_row_divide)(real *x, size_t n, real factor, real sum) {
@@ -51,22 +27,20 @@ void ATTN_REAL(attn_row_divide)(real *x, size_t n, real factor, real sum) {
     }
 }
 
+/* Adding one to an exponent of all ones carries into the sign bit, and for no other exponent. */
 ATTN_CLONES
-bool ATTN_REAL(attn_row_scale)(real *x, size_t n, real factor) {
-    real odd[LANES] = {0};
-    size_t j = 0;
-    for (; j + LANES <= n; j += LANES) {
-#pragma omp simd
-        for (size_t l = 0; l < LANES; l++) {
-            x[j + l] *= factor;
-            odd[l] += x[j + l] * 0;
+bool ATTN_REAL(attn_rows_scale)(real *x, size_t row, size_t rows, size_t n, const real *factor) {
+    bits carried = 0;
+    for (size_t i = 0; i < rows; i++) {
+        real *x_i = x + i * row, factor_i = factor[i];
+#pragma omp simd reduction(| : carried)
+        for (size_t j = 0; j < n; j++) {
+            real y = x_i[j] * factor_i;
+            bits b;
+            memcpy(&b, &y, sizeof b);
+            carried |= (b & EXPONENT) + ONE;
+            x_i[j] = y;
         }
     }
-    for (size_t l = 0; j < n; j++, l++) {
-        x[j] *= factor;
-        odd[l] += x[j] * 0;
-    }
-    for (size_t l = 1; l < LANES; l++)
-        odd[0] += odd[l];
-    return odd[0] == 0;
+    return !(carried & SIGN);
 }
