@@ -317,6 +317,7 @@ def attention_cases():
          checks={"normalization": {"holds": True, "empty_rows": 0}})  # fmt: skip
     absent_cases(one, batch)
     past_cases()
+    long_cases()
     source_cases()
     form_cases(one, heads)
     combinations()
@@ -369,6 +370,19 @@ def past_cases():
     case("attention_past_empty", "/attention", {**one, "past_key": {"shape": [0, 3], "data": []},
          "past_value": {"shape": [0, 3], "data": []}, "causal": True, "return": shown})  # fmt: skip
     case("attention_present_without_past", "/attention", {**qkv(65), "return": shown})
+
+
+def long_cases():
+    """More queries and keys than any block that a kernel works on at once."""
+    drawn = {"seed": 31, "draws": [{"into": ["q"], "shape": [1, 2, 150, 4]}, {"into": ["k", "v"], "shape": [1, 1, 290, 4]}]}
+    for name, options in {
+        "causal": {"causal": True, "causal_alignment": "bottom_right"},
+        "window": {"window": [37, 60], "alibi": True, "softcap": 4},
+        "lengths": {"key_lengths": [131], "sinks": [0.5, -3]},
+    }.items():
+        case("attention_long_" + name, "/attention", {"random": drawn, **options, "return": ["output", "logsumexp"]})
+    case("mha_long", "/mha", {"num_heads": 2, "causal": True, "rope": {}, "return": ["output"], "random": {"seed": 32, "draws": [
+         {"into": ["x"], "shape": [270, 8]}, {"into": ["wq", "wk", "wv", "wo"], "shape": [8, 8], "scale": 0.4}]}})  # fmt: skip
 
 
 def source_cases():
