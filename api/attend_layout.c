@@ -4,7 +4,6 @@
 
 #include "api/result.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { MOST_PIECES = 40, ALIGN = 64 };
@@ -182,10 +181,28 @@ static bool take_block(struct api_attend *a, struct layout *layout) {
     return true;
 }
 
+static char *put_dimension(char *out, const char *name, size_t size) {
+    char digits[24];
+    size_t count = 0;
+    out = stpcpy(out, name);
+    do
+        digits[count++] = (char)('0' + size % 10);
+    while (size /= 10);
+    while (count)
+        *out++ = digits[--count];
+    *out = 0;
+    return out;
+}
+
+/* "b1 h3 q6 k6 d4"; by hand, since snprintf would take as long as the small request's matrix products. */
 static void set_log_shape(struct api_attend *a) {
     const struct attn_dims *d = &a->call.dims;
-    snprintf(a->job->response->shape, API_SHAPE_MAX, "b%zu h%zu q%zu k%zu d%zu", d->batch, d->heads, d->n_q, d->n_k,
-             d->d);
+    char text[5 * 24] = {0}, *out = put_dimension(text, "b", d->batch);
+    out = put_dimension(out, " h", d->heads);
+    out = put_dimension(out, " q", d->n_q);
+    out = put_dimension(out, " k", d->n_k);
+    put_dimension(out, " d", d->d);
+    memcpy(a->job->response->shape, text, API_SHAPE_MAX - 1);
 }
 
 bool api_attend_layout(struct api_attend *a) {
