@@ -5,11 +5,24 @@
 #include "server/server.h"
 #include "server/version.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 extern char **environ;
 
+/* Descriptors 0 to 2 that were closed would be given to sockets, and the log be written into one of them. */
+static void occupy_standard_files(void) {
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= 2);
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv) {
+    occupy_standard_files();
     struct srv_options options;
     char message[SRV_MESSAGE_MAX];
     if (!srv_options_read(&options, argc, argv, environ, message)) {
