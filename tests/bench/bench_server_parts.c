@@ -50,7 +50,7 @@ static void metrics(void *arg) {
 static void traces(void *arg) {
     (void)arg;
     for (int i = 0; i < BATCH; i++) {
-        struct srv_trace trace = {{0}};
+        struct srv_trace trace = {.trace_id = ""};
         char id[SRV_REQUEST_ID_SIZE];
         srv_trace_begin(NULL, &trace);
         srv_request_id(NULL, id);
