@@ -61,6 +61,12 @@ json_t *with(const json_t *request, const char *members) {
     return out;
 }
 
+json_t *with_new(json_t *request, const char *members) {
+    json_t *out = with(request, members);
+    json_decref(request);
+    return out;
+}
+
 json_t *with_value(const json_t *request, const char *name, json_t *value) {
     json_t *out = json_copy((json_t *)request);
     json_object_set_new(out, name, value);

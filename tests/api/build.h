@@ -19,6 +19,7 @@ json_t *chosen_rows(const json_t *matrix, const size_t *order, size_t count);
 /* with - the request plus members of a JSON object given as text (or a new reference as value); the request itself is
  * untouched. New references. */
 json_t *with(const json_t *request, const char *members);
+json_t *with_new(json_t *request, const char *members); /* steals the request */
 json_t *with_value(const json_t *request, const char *name, json_t *value);
 
 /* send - asks for an answer with status 200 (asserted with the body shown) and returns its document, a new reference;

@@ -24,7 +24,7 @@ static json_t *qkv(uint64_t seed, int n_q, int n_k, int d, int d_v) {
 
 Test(attention, order_of_keys_does_not_matter) {
     const size_t order[] = {3, 0, 4, 1, 2};
-    json_t *straight = with(qkv(1, 4, 5, 3, 2), "{\"key_padding_mask\":[false,true,false,false,false]}");
+    json_t *straight = with_new(qkv(1, 4, 5, 3, 2), "{\"key_padding_mask\":[false,true,false,false,false]}");
     json_t *permuted = with(straight, "{\"key_padding_mask\":[false,false,false,true,false]}");
     json_object_set_new(permuted, "k", chosen_rows(json_object_get(straight, "k"), order, 5));
     json_object_set_new(permuted, "v", chosen_rows(json_object_get(straight, "v"), order, 5));
@@ -105,7 +105,7 @@ Test(attention, heads_are_independent) {
 
 /* A number added to a whole row of scores changes nothing but the logsumexp. */
 Test(attention, softmax_is_blind_to_a_shift) {
-    json_t *base = with(qkv(5, 3, 4, 2, 2), "{\"return\":[\"output\",\"weights\",\"logsumexp\"]}");
+    json_t *base = with_new(qkv(5, 3, 4, 2, 2), "{\"return\":[\"output\",\"weights\",\"logsumexp\"]}");
     json_t *a = send("/attention", with(base, "{}"));
     json_t *b = send("/attention", with(base, "{\"attn_bias\":[[100],[-3],[0.5]]}"));
     assert_near(json_object_get(a, "output"), json_object_get(b, "output"), TOLERANCE * 100, "output");
@@ -120,7 +120,7 @@ Test(attention, output_does_not_depend_on_what_is_returned) {
         "{\"causal\":true}", "{\"window\":[3,2],\"alibi\":true}", "{\"sinks\":[1],\"softcap\":2,\"causal\":true}",
         "{\"mask_value\":-1e9,\"causal\":true,\"causal_alignment\":\"bottom_right\"}"};
     for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
-        json_t *base = with(qkv(6, 70, 67, 8, 5), options[o]);
+        json_t *base = with_new(qkv(6, 70, 67, 8, 5), options[o]);
         json_t *all =
             send("/attention", with(base, "{\"return\":[\"output\",\"weights\",\"scores\",\"capped_scores\","
                                           "\"masked_scores\",\"logsumexp\",\"q\",\"k\",\"v\",\"present_key\"]}"));

@@ -81,7 +81,7 @@ Test(mha, transposed_matrices_equal_straight_ones) {
 }
 
 Test(mha, batch_of_one_equals_none) {
-    json_t *one = with(layer(21, 4), "{\"causal\":true,\"rope\":{},\"attn_bias\":[0.5,0,0,1,0,0,-1]}"),
+    json_t *one = with_new(layer(21, 4), "{\"causal\":true,\"rope\":{},\"attn_bias\":[0.5,0,0,1,0,0,-1]}"),
            *batch = json_copy(one);
     json_object_set_new(batch, "x", json_pack("[O]", json_object_get(one, "x")));
     json_t *a = send("/mha", one), *b = send("/mha", batch);
@@ -109,7 +109,7 @@ Test(mha, batch_equals_its_examples) {
 
 /* /mha is /attention on the projected q, k, v, with its heads joined and multiplied by wo. */
 Test(mha, is_attention_between_projections) {
-    json_t *base = with(layer(24, 4), "{\"causal\":true,\"return\":[\"q\",\"k\",\"v\",\"heads\",\"weights\"]}");
+    json_t *base = with_new(layer(24, 4), "{\"causal\":true,\"return\":[\"q\",\"k\",\"v\",\"heads\",\"weights\"]}");
     json_t *answer = send("/mha", base), *inner = json_object();
     for (const char *const *name = (const char *const[]){"q", "k", "v", NULL}; *name; name++)
         json_object_set_new(inner, *name, json_pack("[O]", json_object_get(answer, *name)));
@@ -123,7 +123,7 @@ Test(mha, is_attention_between_projections) {
 }
 
 Test(mha, average_is_the_mean_over_heads) {
-    json_t *base = with(layer(25, 2), "{\"causal\":true}");
+    json_t *base = with_new(layer(25, 2), "{\"causal\":true}");
     json_t *each = send("/mha", with(base, "{}")), *mean = send("/mha", with(base, "{\"average_weights\":true}"));
     for (size_t i = 0; i < N; i++)
         for (size_t j = 0; j < N; j++) {
