@@ -97,12 +97,19 @@ static double read_real(enum attn_dtype dtype, const void *x, size_t at) {
     return dtype == ATTN_F64 ? ((const double *)x)[at] : (double)((const float *)x)[at];
 }
 
+/* A bias of -infinity takes a key away as surely as a mask. */
+static bool bias_drops(const struct attn_call *call, size_t b, size_t h, size_t i, size_t j) {
+    const struct attn_grid *bias = &call->rule.bias;
+    size_t at = b * bias->batch + h * bias->head + i * bias->row + j * bias->col;
+    return bias->data && read_real(call->dtype, bias->data, at) == -(double)INFINITY;
+}
+
 static bool row_is_empty(const struct attn_call *call, size_t b, size_t h, size_t i) {
-    if (call->rule.fill)
-        return false;
-    for (size_t j = 0; j < call->dims.n_k; j++)
-        if (attn_allowed(&call->rule, &call->dims, b, h, i, j))
+    for (size_t j = 0; j < call->dims.n_k; j++) {
+        bool allowed = attn_allowed(&call->rule, &call->dims, b, h, i, j);
+        if (allowed ? !bias_drops(call, b, h, i, j) : call->rule.fill)
             return false;
+    }
     return true;
 }
 

@@ -7,7 +7,8 @@
 /* struct attn_weight_report - what the weights show.
  *
  *     max_sum_error   largest |sum of a row + its sink's share - 1|; infinite when a row's sum is not finite
- *     empty_rows      rows of zeros for which no key is allowed; they are counted, not held against the sum
+ *     empty_rows      rows of zeros for which no key is allowed, or only such with a bias of -infinity; they are
+ *                     counted, not held against the sum
  *     max_future      largest magnitude above the diagonal, j > i + offset; infinite for NaN
  *     dropped         total weight on keys that padding or lengths drop
  *     finite          every weight is
