@@ -1,4 +1,6 @@
 #include "core/project.h"
+
+#include "core/clones.h"
 #include "core/real.h"
 
 #include <assert.h>
@@ -9,18 +11,31 @@
 /* Below this many multiply-adds the plain loops win: a gemm call costs about as much as they do at this size. */
 static const size_t plain_below = 4096;
 
-/* Row by row, the columns of y innermost: adjacent in w, y and registers. */
-static void plain_in_out(const struct attn_projection *p, const real *restrict x, real *restrict y) {
-    const real *restrict w = p->w;
-    for (size_t c = 0; c < p->d_in; c++) {
-        real x_c = x[c];
-#pragma omp simd
-        for (size_t o = 0; o < p->d_out; o++)
-            y[o] += x_c * w[c * p->d_out + o];
+/* Outputs that are summed at once, in a register. Said outright, since compilers vectorise the loop over c instead. */
+typedef real lanes __attribute__((vector_size(32)));
+enum { LANES = sizeof(lanes) / sizeof(real) };
+
+ATTN_PART void add_lanes(const struct attn_projection *p, const real *x, const real *w, real *y) {
+    lanes sum, w_c;
+    memcpy(&sum, y, sizeof sum);
+    for (size_t c = 0; c < p->d_in; c++, w += p->d_out) {
+        memcpy(&w_c, w, sizeof w_c);
+        sum += x[c] * w_c;
     }
+    memcpy(y, &sum, sizeof sum);
 }
 
-static void plain_out_in(const struct attn_projection *p, const real *restrict x, real *restrict y) {
+ATTN_CLONES static void plain_in_out(const struct attn_projection *p, const real *x, real *y) {
+    const real *w = p->w;
+    size_t o = 0;
+    for (; o + LANES <= p->d_out; o += LANES)
+        add_lanes(p, x, w + o, y + o);
+    for (; o < p->d_out; o++)
+        for (size_t c = 0; c < p->d_in; c++)
+            y[o] += x[c] * w[c * p->d_out + o];
+}
+
+ATTN_CLONES static void plain_out_in(const struct attn_projection *p, const real *restrict x, real *restrict y) {
     const real *restrict w = p->w;
     for (size_t o = 0; o < p->d_out; o++) {
         real sum = 0;
