@@ -68,7 +68,10 @@ static void lay_sides(struct api_attend *a, struct layout *layout) {
     }
     if (!a->checked)
         return;
-    if (!a->crossed && a->q.n == a->k.n)
+    /* The last row is the last query too, unless queries stand elsewhere than their keys: then its own output, which
+     * may change, would count among the earlier ones. */
+    bool elsewhere = a->call.rule.bottom_right && a->call.rule.lengths;
+    if (!a->crossed && a->q.n == a->k.n && !elsewhere)
         lay_changed(a, layout, &a->q);
     lay_changed(a, layout, &a->k);
     lay_changed(a, layout, &a->v);

@@ -85,6 +85,7 @@ static const char *const options[] = {
     "{\"bq\":[1,2,3,4],\"bv\":[4,3,2,1],\"bo\":[1,1,1,1]}",
     "{\"weight_layout\":\"out_in\"}",
     "{\"causal\":true,\"mask_value\":-1e9}",
+    "{\"causal\":true,\"causal_alignment\":\"bottom_right\",\"key_lengths\":[3]}",
 };
 
 /* For every option, with and without weights in the answer. */
