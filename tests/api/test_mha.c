@@ -164,3 +164,52 @@ Test(mha, tokens_pad_the_keys) {
     cr_assert_eq(number_at(answer, "weights.1.3.2.0"), 1);
     json_decref(base), json_decref(answer);
 }
+
+/* Behind a past only the new keys can be padding. */
+Test(mha, tokens_pad_behind_a_past) {
+    json_t *answer = send("/attention", json_loads("{\"tokens\":{\"ids\":[[1,0],[2,1]],\"table\":[[1],[2],[3]]},"
+                                                   "\"past_key\":[[[1],[1],[1]],[[1],[1],[1]]],"
+                                                   "\"past_value\":[[[1],[1],[1]],[[1],[1],[1]]]}",
+                                                   0, NULL));
+    cr_assert_eq(number_at(answer, "weights.0.0.4"), 0);
+    for (const char *const *seen =
+             (const char *const[]){"weights.0.0.0", "weights.0.0.1", "weights.0.0.2", "weights.0.0.3", "weights.1.1.2",
+                                   "weights.1.1.3", "weights.1.1.4", NULL};
+         *seen; seen++)
+        cr_assert_gt(number_at(answer, *seen), 0.01, "%s", *seen);
+    json_decref(answer);
+}
+
+/* Each example of a batch may stand at positions of its own. */
+Test(mha, rotation_by_example) {
+    uint64_t seed = 29;
+    json_t *base = layer(30, 8), *batch = with(base, "{\"rope\":{\"positions\":[[0,1,2,3,4,5,6],[9,8,3,2,1,0,5]]}}");
+    json_object_set_new(batch, "x", tensor(&seed, 2, N, D, 0));
+    json_t *answer = send("/mha", json_copy(batch));
+    for (size_t b = 0; b < 2; b++) {
+        json_t *one = with(batch, b ? "{\"rope\":{\"positions\":[9,8,3,2,1,0,5]}}" : "{\"rope\":{}}");
+        json_object_set(one, "x", json_array_get(json_object_get(batch, "x"), b));
+        json_t *alone = send("/mha", one);
+        assert_near(json_object_get(alone, "output"), json_array_get(json_object_get(answer, "output"), b), TOLERANCE,
+                    "output");
+        json_decref(alone);
+    }
+    /* The check turns the changed last row by its own position too. */
+    json_t *last = json_deep_copy(json_object_get(batch, "x"));
+    for (size_t b = 0; b < 2; b++)
+        for (size_t c = 0; c < D; c++) {
+            json_t *row = json_array_get(json_array_get(last, b), N - 1);
+            json_array_set_new(row, c, json_real(json_number_value(json_array_get(row, c)) + 2));
+        }
+    json_t *after = send("/mha", with_value(batch, "x", last));
+    double most = 0;
+    for (size_t b = 0; b < 2; b++)
+        for (size_t i = 0; i + 1 < N; i++)
+            for (size_t c = 0; c < D; c++) {
+                char path[64];
+                snprintf(path, sizeof path, "output.%zu.%zu.%zu", b, i, c);
+                most = fmax(most, fabs(number_at(after, path) - number_at(answer, path)));
+            }
+    cr_assert_float_eq(number_at(answer, "checks.causality.max_past_change"), most, 1e-12);
+    json_decref(base), json_decref(batch), json_decref(answer), json_decref(after);
+}
