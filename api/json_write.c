@@ -104,14 +104,14 @@ static bool begin(struct api_writer *w, const char *key) {
     return put(w, "\"", 1) && put(w, key, strlen(key)) && (w->pretty ? put(w, "\": ", 3) : put(w, "\":", 2));
 }
 
-static void open(struct api_writer *w, const char *key, const char *bracket) {
+static void open_bracket(struct api_writer *w, const char *key, const char *bracket) {
     if (begin(w, key) && put(w, bracket, 1)) {
         w->depth++;
         w->comma = false;
     }
 }
 
-static void close(struct api_writer *w, const char *bracket) {
+static void close_bracket(struct api_writer *w, const char *bracket) {
     if (w->failed)
         return;
     assert(w->depth > 0 && !w->after_name);
@@ -123,19 +123,19 @@ static void close(struct api_writer *w, const char *bracket) {
 }
 
 void api_write_object(struct api_writer *w, const char *key) {
-    open(w, key, "{");
+    open_bracket(w, key, "{");
 }
 
 void api_write_object_end(struct api_writer *w) {
-    close(w, "}");
+    close_bracket(w, "}");
 }
 
 void api_write_array(struct api_writer *w, const char *key) {
-    open(w, key, "[");
+    open_bracket(w, key, "[");
 }
 
 void api_write_array_end(struct api_writer *w) {
-    close(w, "]");
+    close_bracket(w, "]");
 }
 
 /* Length of the well-formed UTF-8 sequence at p (RFC 3629), 0 if there is none. The text ends in NUL, which is no

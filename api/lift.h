@@ -45,6 +45,8 @@ struct api_lifted {
 /* struct api_lift - the result; all memory belongs to the arena.
  *
  *     text, size   the envelope, JSON for jansson
+ *     cut...       malformed text within an array of numbers: what is sound before it, [cut_begin, cut_end) of the
+ *                  request, became cut_size bytes that bring a reader to the same point; all 0 without
  *     numbers      how many numbers and booleans were taken out
  */
 struct api_lift {
@@ -52,10 +54,11 @@ struct api_lift {
     size_t size;
     struct api_lifted *items;
     size_t count, numbers;
+    size_t cut_begin, cut_end, cut_size;
 };
 
-/* api_lift - lifts the tensors out of body. Malformed text is passed on as it is for jansson to report.
- * Returns false only when the arena refuses memory. */
+/* api_lift - lifts the tensors out of body. Malformed text is passed on for jansson to report; of a long array that
+ * ends in it, only what is needed to come to the same error. Returns false only when the arena refuses memory. */
 bool api_lift(struct api_arena *arena, const char *body, size_t size, struct api_lift *lift);
 
 /* api_lift_origin - the offset in the request text that byte `offset` of the envelope comes from. */

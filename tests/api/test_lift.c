@@ -111,18 +111,19 @@ static const struct {
     {"[[[[[[[[1]]]]]]]]", "[0]", "[rank8]"},
     {"[[[[[[[[[1]]]]]]]]]", "[[[[[[[[[0]]]]]]]]]", "[[1]]"},
     {"[[1,2],[[[[[[[[3]]]]]]]]]", "[[0],[1]]", "[[1,2],rank8]"},
-    /* malformed: for jansson to report */
-    {"[1 2]", "[1 2]", "[]"},
-    {"[1,]", "[1,]", "[]"},
+    /* malformed: for jansson to report, and soon */
+    {"[1 2]", "[null 2]", "[]"},
+    {"[1,]", "[null,]", "[]"},
     {"[,1]", "[,1]", "[]"},
-    {"[1", "[1", "[]"},
-    {"[[1],[2]", "[[0],[1]", "[[1],[2]]"},
-    {"[1,2,x]", "[1,2,x]", "[]"},
+    {"[1", "[null ", "[]"},
+    {"[[1],[2]", "[null ", "[]"},
+    {"{\"q\":[1],\"k\":[[3],[1,2, x]],\"v\":[4]}", "{\"q\":[0],\"k\":[[null,x]],\"v\":[4]}", "[[1]]"},
     {"[01]", "[01]", "[]"},
-    {"[1.]", "[1.]", "[]"},
+    {"[5,1.]", "[null,1.]", "[]"},
     {"[+1]", "[+1]", "[]"},
-    {"[-]", "[-]", "[]"},
+    {"[[5],[-]]", "[[-]]", "[]"},
     {"[nan]", "[nan]", "[]"},
+    {"[1,nan]", "[1,nan]", "[]"},
     {"[truest]", "[truest]", "[]"},
     {"{\"a\":\"[1", "{\"a\":\"[1", "[]"},
     {"{\"a\":\"\\", "{\"a\":\"\\", "[]"},
@@ -307,4 +308,45 @@ Test(lift, random_documents, .timeout = 60) {
         api_arena_free(&arena);
     }
     cr_assert_gt(lifted, DOCUMENTS / 4);
+}
+
+/* Malformed text gives jansson the same error at the same place, through the envelope, as by itself. */
+Test(lift, malformed_documents, .timeout = 60) {
+    enum { DOCUMENTS = 30000 };
+    static const char alien[] = "[]{},:\"\\ 0-.eE+xtn\n\x01\xFF";
+    static char text[1 << 20];
+    int malformed = 0, cut = 0;
+    for (int i = 0; i < DOCUMENTS; i++) {
+        size_t size = (size_t)(document(text, 0, dice(3)) - text), at = size ? dice((unsigned)size) : 0;
+        if (i % 8 == 0)
+            size = at;
+        else
+            text[at] = alien[dice(sizeof alien - 1)];
+        const int flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL;
+        json_error_t expected = {0}, got = {0};
+        struct api_arena arena;
+        struct api_lift lift;
+        char *copy;
+        json_decref(json_loadb(text, size, flags, &expected));
+        cr_assert(lift_copy(&arena, text, size, &lift, &copy));
+        json_decref(json_loadb(lift.text, lift.size, flags, &got));
+        bool later = json_error_code(&expected) == json_error_numeric_overflow || strstr(expected.text, "near 'NaN") ||
+                     strstr(expected.text, "Infinity") ||
+                     strstr(expected.text, "near '-'"); /* the lift reads these, and goes on */
+        cr_assert(later || json_error_code(&got) == json_error_code(&expected), "%.*s became %s: %s, not %s", (int)size,
+                  text, lift.text, got.text, expected.text);
+        if (*expected.text && !later) {
+            malformed++;
+            cut += lift.cut_end > 0;
+            size_t at_fault = (size_t)expected.position, behind = (size_t)got.position;
+            bool same = api_lift_origin(&lift, behind) == at_fault ||
+                        (behind && api_lift_origin(&lift, behind - 1) == at_fault - 1); /* '[' of a placeholder */
+            cr_assert(same, "%.*s became %s: %s", (int)size, text, lift.text, got.text);
+            if (json_error_code(&got) != json_error_invalid_utf8) /* which also quotes the token before */
+                cr_assert_str_eq(got.text, expected.text);
+        }
+        free(copy);
+        api_arena_free(&arena);
+    }
+    cr_assert(malformed > DOCUMENTS / 4 && cut > DOCUMENTS / 20, "%d, %d", malformed, cut);
 }
