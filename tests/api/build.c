@@ -73,7 +73,7 @@ json_t *with_value(const json_t *request, const char *name, json_t *value) {
     return out;
 }
 
-json_t *send(const char *path, json_t *request) {
+json_t *ask(const char *path, json_t *request) {
     char *text = json_dumps(request, JSON_COMPACT);
     struct call answer = call("POST", path, text);
     cr_assert_eq(answer.response.status, 200, "%s %s: %s", path, text, answer.response.body);

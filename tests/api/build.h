@@ -22,9 +22,9 @@ json_t *with(const json_t *request, const char *members);
 json_t *with_new(json_t *request, const char *members); /* steals the request */
 json_t *with_value(const json_t *request, const char *name, json_t *value);
 
-/* send - asks for an answer with status 200 (asserted with the body shown) and returns its document, a new reference;
+/* ask - asks for an answer with status 200 (asserted with the body shown) and returns its document, a new reference;
  * steals the request. */
-json_t *send(const char *path, json_t *request);
+json_t *ask(const char *path, json_t *request);
 
 /* number_at - the number at a path such as "checks.causality.max_past_change" or "weights.0.2"; NaN if there is none.
  * truth_at - whether the value there is true. */

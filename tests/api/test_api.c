@@ -8,7 +8,7 @@
 
 #define BODY "{\"ids\":[2,0],\"table\":[[1,2],[3,4],[5,6]],\"return\":[\"output\"]}"
 
-static struct call send(const struct api_env *env, const char *query) {
+static struct call ask(const struct api_env *env, const char *query) {
     struct api_request request = {
         .method = "POST", .path = "/embed", .query = query, .body = BODY, .body_size = sizeof BODY - 1};
     struct call answer = {0};
@@ -79,7 +79,7 @@ Test(api, pretty) {
                  {"prettyprint", false},  {"a=pretty", false},   {"pretty=", true}};
     struct api_env env = call_env();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct call got = send(&env, cases[i].query);
+        struct call got = ask(&env, cases[i].query);
         cr_expect_eq(strncmp(got.response.body, "{\n  \"output\"", 12) == 0, cases[i].pretty, "%s", cases[i].query);
         call_free(&got);
     }
@@ -88,11 +88,11 @@ Test(api, pretty) {
 Test(api, deferral) {
     struct api_env env = call_env();
     env.inline_cost = 100; /* 8 numbers read, 8 written at most: 16 each, and 4 products */
-    struct call got = send(&env, NULL);
+    struct call got = ask(&env, NULL);
     cr_expect(got.response.deferred && !got.response.body && !got.response.code);
     call_free(&got);
     env.inline_cost = 1000;
-    got = send(&env, NULL);
+    got = ask(&env, NULL);
     cr_expect(!got.response.deferred && got.response.status == 200);
     call_free(&got);
     /* A refusal is an answer, however dear the request would be. */
@@ -118,13 +118,13 @@ Test(api, memory_is_asked_for_once) {
     struct api_env env = call_env();
     env.reserve = count_bytes;
     env.reserve_ctx = &asked;
-    struct call got = send(&env, NULL);
+    struct call got = ask(&env, NULL);
     cr_expect_eq(got.response.status, 200);
     cr_expect(asked > 0 && asked < 100000);
     call_free(&got);
     asked = 0;
     env.reserve = deny;
-    got = send(&env, NULL);
+    got = ask(&env, NULL);
     cr_expect_eq(asked, 1u);
     cr_expect_eq(got.response.status, 503);
     cr_expect_str_eq(got.response.code, "memory_budget");
@@ -152,7 +152,7 @@ Test(api, stopped) {
 
 Test(api, counts_what_it_did) {
     struct api_env env = call_env();
-    struct call got = send(&env, NULL);
+    struct call got = ask(&env, NULL);
     cr_expect_eq(got.response.numbers_in, 8u);
     cr_expect_eq(got.response.numbers_out, 4u, "%lu", got.response.numbers_out);
     cr_expect_gt(got.response.multiply_adds, 0.0);
@@ -163,7 +163,7 @@ Test(api, counts_what_it_did) {
 /* Without any limit a request is answered all the same. */
 Test(api, zero_is_no_limit) {
     struct api_env env = {.limits = {0}};
-    struct call got = send(&env, NULL);
+    struct call got = ask(&env, NULL);
     cr_expect_eq(got.response.status, 200);
     call_free(&got);
 }

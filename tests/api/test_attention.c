@@ -28,7 +28,7 @@ Test(attention, order_of_keys_does_not_matter) {
     json_t *permuted = with(straight, "{\"key_padding_mask\":[false,false,false,true,false]}");
     json_object_set_new(permuted, "k", chosen_rows(json_object_get(straight, "k"), order, 5));
     json_object_set_new(permuted, "v", chosen_rows(json_object_get(straight, "v"), order, 5));
-    json_t *a = send("/attention", straight), *b = send("/attention", permuted);
+    json_t *a = ask("/attention", straight), *b = ask("/attention", permuted);
     assert_near(json_object_get(a, "output"), json_object_get(b, "output"), TOLERANCE, "output");
     json_t *columns = transposed(json_object_get(a, "weights")), *moved = chosen_rows(columns, order, 5);
     json_t *back = transposed(moved);
@@ -53,7 +53,7 @@ Test(attention, masked_equals_removed) {
                  (const char *const[]){"key_padding_mask", "key_lengths", "attn_mask", "attn_bias", NULL};
              *name; name++)
             json_object_del(removed, *name);
-        json_t *a = send("/attention", masked), *b = send("/attention", removed);
+        json_t *a = ask("/attention", masked), *b = ask("/attention", removed);
         assert_near(json_object_get(b, "output"), json_object_get(a, "output"), TOLERANCE, masks[m]);
         cr_assert(truth_at(a, "checks.ok"), "%s", masks[m]);
         json_decref(base), json_decref(a), json_decref(b);
@@ -73,7 +73,7 @@ Test(attention, batch_of_one_equals_none) {
         json_t *base = qkv(3, 4, 4, 4, 6), *one = with(base, options[o]), *batch = json_copy(one);
         for (const char *const *name = (const char *const[]){"q", "k", "v", NULL}; *name; name++)
             json_object_set_new(batch, *name, json_pack("[O]", json_object_get(one, *name)));
-        json_t *a = send("/attention", one), *b = send("/attention", batch);
+        json_t *a = ask("/attention", one), *b = ask("/attention", batch);
         for (const char *const *name = (const char *const[]){"output", "weights", NULL}; *name; name++)
             assert_near(json_object_get(a, *name), json_array_get(json_object_get(b, *name), 0), EXACT, options[o]);
         assert_near(json_object_get(a, "checks"), json_object_get(b, "checks"), EXACT, options[o]);
@@ -84,7 +84,7 @@ Test(attention, batch_of_one_equals_none) {
 /* Heads of joined columns are attentions over the columns of each. */
 Test(attention, heads_are_independent) {
     json_t *base = qkv(4, 3, 5, 6, 4), *both = with(base, "{\"num_heads\":2,\"causal\":true}");
-    json_t *answer = send("/attention", both);
+    json_t *answer = ask("/attention", both);
     for (size_t h = 0; h < 2; h++) {
         json_t *alone = with(base, "{\"causal\":true}");
         for (const char *const *name = (const char *const[]){"q", "k", "v", NULL}; *name; name++) {
@@ -93,7 +93,7 @@ Test(attention, heads_are_independent) {
             json_object_set_new(alone, *name, transposed(own));
             json_decref(columns), json_decref(own);
         }
-        json_t *one = send("/attention", alone), *joined = transposed(json_object_get(answer, "output"));
+        json_t *one = ask("/attention", alone), *joined = transposed(json_object_get(answer, "output"));
         json_t *own = rows_of(joined, h * 2, 2), *back = transposed(own);
         assert_near(json_object_get(one, "output"), back, TOLERANCE, "output of a head");
         assert_near(json_object_get(one, "weights"), json_array_get(json_object_get(answer, "weights"), h), TOLERANCE,
@@ -106,8 +106,8 @@ Test(attention, heads_are_independent) {
 /* A number added to a whole row of scores changes nothing but the logsumexp. */
 Test(attention, softmax_is_blind_to_a_shift) {
     json_t *base = with_new(qkv(5, 3, 4, 2, 2), "{\"return\":[\"output\",\"weights\",\"logsumexp\"]}");
-    json_t *a = send("/attention", with(base, "{}"));
-    json_t *b = send("/attention", with(base, "{\"attn_bias\":[[100],[-3],[0.5]]}"));
+    json_t *a = ask("/attention", with(base, "{}"));
+    json_t *b = ask("/attention", with(base, "{\"attn_bias\":[[100],[-3],[0.5]]}"));
     assert_near(json_object_get(a, "output"), json_object_get(b, "output"), TOLERANCE * 100, "output");
     cr_assert_float_eq(number_at(b, "logsumexp.0") - number_at(a, "logsumexp.0"), 100, 1e-12);
     cr_assert_float_eq(number_at(b, "logsumexp.1") - number_at(a, "logsumexp.1"), -3, 1e-13);
@@ -122,9 +122,9 @@ Test(attention, output_does_not_depend_on_what_is_returned) {
     for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
         json_t *base = with_new(qkv(6, 70, 67, 8, 5), options[o]);
         json_t *all =
-            send("/attention", with(base, "{\"return\":[\"output\",\"weights\",\"scores\",\"capped_scores\","
-                                          "\"masked_scores\",\"logsumexp\",\"q\",\"k\",\"v\",\"present_key\"]}"));
-        json_t *few = send("/attention", with(base, "{\"return\":[\"output\",\"logsumexp\"],\"checks\":false}"));
+            ask("/attention", with(base, "{\"return\":[\"output\",\"weights\",\"scores\",\"capped_scores\","
+                                         "\"masked_scores\",\"logsumexp\",\"q\",\"k\",\"v\",\"present_key\"]}"));
+        json_t *few = ask("/attention", with(base, "{\"return\":[\"output\",\"logsumexp\"],\"checks\":false}"));
         assert_near(json_object_get(all, "output"), json_object_get(few, "output"), TOLERANCE, options[o]);
         assert_near(json_object_get(all, "logsumexp"), json_object_get(few, "logsumexp"), TOLERANCE, options[o]);
         cr_assert_not(json_object_get(few, "weights"));
@@ -150,7 +150,7 @@ Test(attention, shapes_name_axes_that_were_sent) {
         {"{\"x\":[[1,2],[3,4]],\"return\":[]}", NULL, "[2,2]", "[2,2]"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        json_t *answer = send("/attention", json_loads(rows[i].request, 0, NULL)),
+        json_t *answer = ask("/attention", json_loads(rows[i].request, 0, NULL)),
                *shapes = json_object_get(answer, "shapes");
         const char *const expected[][2] = {{"output", rows[i].output}, {"weights", rows[i].weights}, {"q", rows[i].q}};
         for (size_t e = 0; e < 3; e++) {
@@ -173,7 +173,7 @@ Test(attention, checks_change_nothing) {
     };
     for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
         json_t *base = json_loads("{\"x\":[[1,0.5],[-2,3],[0.25,4]]}", 0, NULL), *asked = with(base, options[o]);
-        json_t *a = send("/attention", with(asked, "{}")), *b = send("/attention", with(asked, "{\"checks\":false}"));
+        json_t *a = ask("/attention", with(asked, "{}")), *b = ask("/attention", with(asked, "{\"checks\":false}"));
         assert_near(b, a, EXACT, options[o]);
         json_decref(base), json_decref(asked), json_decref(a), json_decref(b);
     }

@@ -92,8 +92,8 @@ static const char *const options[] = {
 Test(checks, say_what_is_in_the_arrays) {
     for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
         json_t *base = layer(30 + o), *request = with(base, options[o]);
-        json_t *answer = send("/mha", with(request, "{}")), *after = send("/mha", changed(request, "x"));
-        json_t *few = send("/mha", with(request, "{\"return\":[\"output\"]}"));
+        json_t *answer = ask("/mha", with(request, "{}")), *after = ask("/mha", changed(request, "x"));
+        json_t *few = ask("/mha", with(request, "{\"return\":[\"output\"]}"));
         size_t offset = json_object_get(request, "past_key") ? 1 : 0;
         struct seen seen = look_at(json_object_get(answer, "weights"), offset);
         double change = change_of(json_object_get(answer, "output"), json_object_get(after, "output"), N - 1);
@@ -116,7 +116,7 @@ Test(checks, say_what_is_in_the_arrays) {
 Test(checks, change_what_the_keys_come_from) {
     uint64_t seed = 60;
     json_t *base = layer(61), *crossed = with_value(base, "context", tensor(&seed, 3, D, 0));
-    json_t *answer = send("/mha", with(crossed, "{}")), *after = send("/mha", changed(crossed, "context"));
+    json_t *answer = ask("/mha", with(crossed, "{}")), *after = ask("/mha", changed(crossed, "context"));
     double change = change_of(json_object_get(answer, "output"), json_object_get(after, "output"), 2);
     cr_assert_eq(number_at(answer, "checks.causality.perturbed_position"), 2);
     cr_assert_float_eq(number_at(answer, "checks.causality.max_past_change"), change, 1e-13);
@@ -126,7 +126,7 @@ Test(checks, change_what_the_keys_come_from) {
     json_t *q = tensor(&seed, 4, 3, 0), *k = tensor(&seed, 4, 3, 0), *v = tensor(&seed, 4, 2, 0);
     json_t *request = json_pack("{s:o,s:o,s:o}", "q", q, "k", k, "v", v);
     json_t *k2 = changed(request, "k"), *v2 = changed(k2, "v"), *q2 = changed(v2, "q");
-    answer = send("/attention", request), after = send("/attention", q2);
+    answer = ask("/attention", request), after = ask("/attention", q2);
     change = change_of(json_object_get(answer, "output"), json_object_get(after, "output"), 3);
     cr_assert_float_eq(number_at(answer, "checks.causality.max_past_change"), change, 1e-14);
     json_decref(k2), json_decref(v2), json_decref(answer), json_decref(after);
@@ -136,9 +136,9 @@ Test(checks, change_what_the_keys_come_from) {
 Test(checks, expose_a_mask_turned_round) {
     json_t *base = json_loads("{\"x\":[[1,2],[0,1],[3,1]]}", 0, NULL);
     json_t *right =
-        send("/attention", with(base, "{\"attn_mask\":[[true,false,false],[true,true,false],[true,true,true]]}"));
+        ask("/attention", with(base, "{\"attn_mask\":[[true,false,false],[true,true,false],[true,true,true]]}"));
     json_t *wrong =
-        send("/attention", with(base, "{\"attn_mask\":[[false,true,true],[false,false,true],[false,false,false]]}"));
+        ask("/attention", with(base, "{\"attn_mask\":[[false,true,true],[false,false,true],[false,false,false]]}"));
     cr_assert(truth_at(right, "checks.causality.holds"));
     cr_assert_not(truth_at(right, "checks.causality.requested"));
     cr_assert_not(truth_at(wrong, "checks.causality.holds"));
@@ -163,7 +163,7 @@ Test(checks, padding) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int few = 0; few < 2; few++) {
             json_t *base = json_loads(few ? "{\"x\":[[1,2],[3,4]],\"return\":[]}" : "{\"x\":[[1,2],[3,4]]}", 0, NULL);
-            json_t *answer = send("/attention", with(base, rows[i].request));
+            json_t *answer = ask("/attention", with(base, rows[i].request));
             cr_assert_eq(truth_at(answer, "checks.padding.requested"), rows[i].requested, "%s", rows[i].request);
             cr_assert_eq(truth_at(answer, "checks.padding.holds"), rows[i].holds, "%s", rows[i].request);
             cr_assert_eq(truth_at(answer, "checks.ok"), rows[i].holds, "%s", rows[i].request);
@@ -176,8 +176,8 @@ Test(checks, padding) {
 /* A finite fill that is not low enough lets the future through, and `causal` is then not fulfilled. */
 Test(checks, causal_with_a_fill_that_leaks) {
     json_t *base = json_loads("{\"x\":[[1,2],[3,4]],\"causal\":true}", 0, NULL);
-    json_t *low = send("/attention", with(base, "{\"mask_value\":-1e9}")),
-           *high = send("/attention", with(base, "{\"mask_value\":1}"));
+    json_t *low = ask("/attention", with(base, "{\"mask_value\":-1e9}")),
+           *high = ask("/attention", with(base, "{\"mask_value\":1}"));
     cr_assert(truth_at(low, "checks.ok"));
     cr_assert(truth_at(high, "checks.causality.requested"));
     cr_assert_not(truth_at(high, "checks.causality.holds"));
@@ -191,7 +191,7 @@ Test(checks, sinks_take_their_share) {
                                         "{\"key_padding_mask\":[true,true]}"};
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
         json_t *base = json_loads("{\"x\":[[1,2],[3,4]],\"sinks\":[6]}", 0, NULL);
-        json_t *answer = send("/attention", with(base, forms[f]));
+        json_t *answer = ask("/attention", with(base, forms[f]));
         cr_assert(truth_at(answer, "checks.normalization.holds"), "%s", forms[f]);
         cr_assert(truth_at(answer, "checks.ok"), "%s", forms[f]);
         if (f == 0)
@@ -204,19 +204,19 @@ Test(checks, sinks_take_their_share) {
 /* What overflows where it is allowed is not hidden; where it is masked it is not there. */
 Test(checks, finite) {
     json_t *base = json_loads("{\"q\":[[1],[1]],\"k\":[[1],[2]],\"v\":[[1],[\"Infinity\"]]}", 0, NULL);
-    json_t *shown = send("/attention", with(base, "{}")),
-           *absent = send("/attention", with(base, "{\"key_lengths\":[1]}"));
+    json_t *shown = ask("/attention", with(base, "{}")),
+           *absent = ask("/attention", with(base, "{\"key_lengths\":[1]}"));
     cr_assert_not(truth_at(shown, "checks.finite.holds"));
     cr_assert_not(truth_at(shown, "checks.ok"));
     cr_assert(truth_at(absent, "checks.ok"));
-    json_t *scores = send("/attention", with(base, "{\"k\":[[\"NaN\"],[2]],\"v\":[[1],[2]],\"return\":[]}"));
+    json_t *scores = ask("/attention", with(base, "{\"k\":[[\"NaN\"],[2]],\"v\":[[1],[2]],\"return\":[]}"));
     cr_assert_not(truth_at(scores, "checks.finite.holds"));
     cr_assert_not(truth_at(scores, "checks.normalization.holds"));
     json_decref(base), json_decref(shown), json_decref(absent), json_decref(scores);
 }
 
 Test(checks, can_be_left_out) {
-    json_t *answer = send("/attention", json_loads("{\"x\":[[1]],\"checks\":false}", 0, NULL));
+    json_t *answer = ask("/attention", json_loads("{\"x\":[[1]],\"checks\":false}", 0, NULL));
     cr_assert_not(json_object_get(answer, "checks"));
     cr_assert_eq(number_at(answer, "output.0.0"), 1);
     json_decref(answer);

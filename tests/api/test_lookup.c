@@ -10,7 +10,7 @@
 static json_t *lookup(const char *members) {
     json_t *base = json_loads(BASE, 0, NULL), *request = with(base, members);
     json_decref(base);
-    return send("/lookup", request);
+    return ask("/lookup", request);
 }
 
 Test(lookup, one_sharpness_is_flat_and_a_list_is_a_list) {

@@ -33,7 +33,7 @@ static json_t *layer(uint64_t seed, int kv_columns) {
 /* Runs the layer over chunks of `size` rows, each with the keys and values that the last one left behind, and compares
  * every row of output and weights with the run in one piece. */
 static void decode(const json_t *request, size_t size, double tolerance, const char *what) {
-    json_t *whole = send("/mha", with(request, "{}")), *past_key = NULL, *past_value = NULL;
+    json_t *whole = ask("/mha", with(request, "{}")), *past_key = NULL, *past_value = NULL;
     for (size_t first = 0; first < N; first += size) {
         size_t rows = N - first < size ? N - first : size;
         json_t *chunk = with(request, "{\"return\":[\"output\",\"present_key\",\"present_value\"]}");
@@ -42,7 +42,7 @@ static void decode(const json_t *request, size_t size, double tolerance, const c
             json_object_set_new(chunk, "past_key", past_key);
             json_object_set_new(chunk, "past_value", past_value);
         }
-        json_t *answer = send("/mha", chunk), *expected = rows_of(json_object_get(whole, "output"), first, rows);
+        json_t *answer = ask("/mha", chunk), *expected = rows_of(json_object_get(whole, "output"), first, rows);
         assert_near(expected, json_object_get(answer, "output"), tolerance, what);
         cr_assert(truth_at(answer, "checks.ok"), "%s", what);
         past_key = json_incref(json_object_get(answer, "present_key"));
@@ -74,7 +74,7 @@ Test(mha, transposed_matrices_equal_straight_ones) {
     json_t *straight = layer(20, 4), *turned = with(straight, "{\"weight_layout\":\"out_in\"}");
     for (const char *const *name = (const char *const[]){"wq", "wk", "wv", "wo", NULL}; *name; name++)
         json_object_set_new(turned, *name, transposed(json_object_get(straight, *name)));
-    json_t *a = send("/mha", straight), *b = send("/mha", turned);
+    json_t *a = ask("/mha", straight), *b = ask("/mha", turned);
     assert_near(json_object_get(a, "output"), json_object_get(b, "output"), TOLERANCE, "output");
     assert_near(json_object_get(a, "weights"), json_object_get(b, "weights"), TOLERANCE, "weights");
     json_decref(a), json_decref(b);
@@ -84,7 +84,7 @@ Test(mha, batch_of_one_equals_none) {
     json_t *one = with_new(layer(21, 4), "{\"causal\":true,\"rope\":{},\"attn_bias\":[0.5,0,0,1,0,0,-1]}"),
            *batch = json_copy(one);
     json_object_set_new(batch, "x", json_pack("[O]", json_object_get(one, "x")));
-    json_t *a = send("/mha", one), *b = send("/mha", batch);
+    json_t *a = ask("/mha", one), *b = ask("/mha", batch);
     assert_near(json_object_get(a, "output"), json_array_get(json_object_get(b, "output"), 0), EXACT, "output");
     assert_near(json_object_get(a, "weights"), json_array_get(json_object_get(b, "weights"), 0), EXACT, "weights");
     json_decref(a), json_decref(b);
@@ -95,11 +95,11 @@ Test(mha, batch_equals_its_examples) {
     uint64_t seed = 22;
     json_t *base = layer(23, 8), *batch = with(base, "{\"causal\":true}");
     json_object_set_new(batch, "x", tensor(&seed, 3, N, D, 0));
-    json_t *answer = send("/mha", json_copy(batch));
+    json_t *answer = ask("/mha", json_copy(batch));
     for (size_t b = 0; b < 3; b++) {
         json_t *one = json_copy(batch);
         json_object_set(one, "x", json_array_get(json_object_get(batch, "x"), b));
-        json_t *alone = send("/mha", one);
+        json_t *alone = ask("/mha", one);
         assert_near(json_object_get(alone, "output"), json_array_get(json_object_get(answer, "output"), b), TOLERANCE,
                     "output");
         json_decref(alone);
@@ -110,11 +110,11 @@ Test(mha, batch_equals_its_examples) {
 /* /mha is /attention on the projected q, k, v, with its heads joined and multiplied by wo. */
 Test(mha, is_attention_between_projections) {
     json_t *base = with_new(layer(24, 4), "{\"causal\":true,\"return\":[\"q\",\"k\",\"v\",\"heads\",\"weights\"]}");
-    json_t *answer = send("/mha", base), *inner = json_object();
+    json_t *answer = ask("/mha", base), *inner = json_object();
     for (const char *const *name = (const char *const[]){"q", "k", "v", NULL}; *name; name++)
         json_object_set_new(inner, *name, json_pack("[O]", json_object_get(answer, *name)));
     json_object_set_new(inner, "causal", json_true());
-    json_t *attention = send("/attention", inner);
+    json_t *attention = ask("/attention", inner);
     assert_near(json_object_get(answer, "heads"), json_array_get(json_object_get(attention, "output"), 0), EXACT,
                 "heads");
     assert_near(json_object_get(answer, "weights"), json_array_get(json_object_get(attention, "weights"), 0), EXACT,
@@ -124,7 +124,7 @@ Test(mha, is_attention_between_projections) {
 
 Test(mha, average_is_the_mean_over_heads) {
     json_t *base = with_new(layer(25, 2), "{\"causal\":true}");
-    json_t *each = send("/mha", with(base, "{}")), *mean = send("/mha", with(base, "{\"average_weights\":true}"));
+    json_t *each = ask("/mha", with(base, "{}")), *mean = ask("/mha", with(base, "{\"average_weights\":true}"));
     for (size_t i = 0; i < N; i++)
         for (size_t j = 0; j < N; j++) {
             double sum = 0;
@@ -143,9 +143,9 @@ Test(mha, average_is_the_mean_over_heads) {
 /* Rotations see only the distance: moving all positions on changes nothing. */
 Test(mha, rotation_is_relative) {
     json_t *base = layer(26, 8);
-    json_t *a = send("/mha", with(base, "{\"rope\":{\"positions\":[0,1,2,3,4,5,6]},\"causal\":true}"));
-    json_t *b = send("/mha", with(base, "{\"rope\":{\"positions\":[40,41,42,43,44,45,46]},\"causal\":true}"));
-    json_t *c = send("/mha", with(base, "{\"rope\":{},\"causal\":true}"));
+    json_t *a = ask("/mha", with(base, "{\"rope\":{\"positions\":[0,1,2,3,4,5,6]},\"causal\":true}"));
+    json_t *b = ask("/mha", with(base, "{\"rope\":{\"positions\":[40,41,42,43,44,45,46]},\"causal\":true}"));
+    json_t *c = ask("/mha", with(base, "{\"rope\":{},\"causal\":true}"));
     assert_near(json_object_get(a, "output"), json_object_get(b, "output"), 1e-11, "moved on");
     assert_near(json_object_get(a, "output"), json_object_get(c, "output"), EXACT, "by default from 0");
     json_decref(base), json_decref(a), json_decref(b), json_decref(c);
@@ -157,7 +157,7 @@ Test(mha, tokens_pad_the_keys) {
     uint64_t seed = 28;
     json_object_del(base, "x");
     json_t *tokens = json_pack("{s:[[i,i,i],[i,i,i]],s:o}", "ids", 1, 2, 0, 3, 0, 0, "table", tensor(&seed, 4, D, 0));
-    json_t *answer = send("/mha", with_value(base, "tokens", tokens));
+    json_t *answer = ask("/mha", with_value(base, "tokens", tokens));
     cr_assert(truth_at(answer, "checks.padding.requested"));
     cr_assert(truth_at(answer, "checks.ok"));
     cr_assert_eq(number_at(answer, "weights.0.2.1.2"), 0);
@@ -167,10 +167,10 @@ Test(mha, tokens_pad_the_keys) {
 
 /* Behind a past only the new keys can be padding. */
 Test(mha, tokens_pad_behind_a_past) {
-    json_t *answer = send("/attention", json_loads("{\"tokens\":{\"ids\":[[1,0],[2,1]],\"table\":[[1],[2],[3]]},"
-                                                   "\"past_key\":[[[1],[1],[1]],[[1],[1],[1]]],"
-                                                   "\"past_value\":[[[1],[1],[1]],[[1],[1],[1]]]}",
-                                                   0, NULL));
+    json_t *answer = ask("/attention", json_loads("{\"tokens\":{\"ids\":[[1,0],[2,1]],\"table\":[[1],[2],[3]]},"
+                                                  "\"past_key\":[[[1],[1],[1]],[[1],[1],[1]]],"
+                                                  "\"past_value\":[[[1],[1],[1]],[[1],[1],[1]]]}",
+                                                  0, NULL));
     cr_assert_eq(number_at(answer, "weights.0.0.4"), 0);
     for (const char *const *seen =
              (const char *const[]){"weights.0.0.0", "weights.0.0.1", "weights.0.0.2", "weights.0.0.3", "weights.1.1.2",
@@ -185,11 +185,11 @@ Test(mha, rotation_by_example) {
     uint64_t seed = 29;
     json_t *base = layer(30, 8), *batch = with(base, "{\"rope\":{\"positions\":[[0,1,2,3,4,5,6],[9,8,3,2,1,0,5]]}}");
     json_object_set_new(batch, "x", tensor(&seed, 2, N, D, 0));
-    json_t *answer = send("/mha", json_copy(batch));
+    json_t *answer = ask("/mha", json_copy(batch));
     for (size_t b = 0; b < 2; b++) {
         json_t *one = with(batch, b ? "{\"rope\":{\"positions\":[9,8,3,2,1,0,5]}}" : "{\"rope\":{}}");
         json_object_set(one, "x", json_array_get(json_object_get(batch, "x"), b));
-        json_t *alone = send("/mha", one);
+        json_t *alone = ask("/mha", one);
         assert_near(json_object_get(alone, "output"), json_array_get(json_object_get(answer, "output"), b), TOLERANCE,
                     "output");
         json_decref(alone);
@@ -201,7 +201,7 @@ Test(mha, rotation_by_example) {
             json_t *row = json_array_get(json_array_get(last, b), N - 1);
             json_array_set_new(row, c, json_real(json_number_value(json_array_get(row, c)) + 2));
         }
-    json_t *after = send("/mha", with_value(batch, "x", last));
+    json_t *after = ask("/mha", with_value(batch, "x", last));
     double most = 0;
     for (size_t b = 0; b < 2; b++)
         for (size_t i = 0; i + 1 < N; i++)

@@ -21,7 +21,7 @@ static void expected(uint32_t seed, size_t skip, double *out, size_t n) {
     attn_rng_normal(&rng, out, n, 0, 1);
 }
 
-static json_t *send(const char *seed, const char *draws, const char *rest) {
+static json_t *ask(const char *seed, const char *draws, const char *rest) {
     char body[1024];
     snprintf(body, sizeof body, "{\"random\":{\"seed\":%s,\"draws\":[%s]},%s}", seed, draws, rest);
     struct call answer = call("POST", "/embed", body);
@@ -50,14 +50,14 @@ Test(random_fields, fills_in_order) {
     for (size_t i = 0; i < 4; i++)
         want[i] = table[i] + positions[i];
     expect_rows(
-        send("5", "{\"into\":[\"table\"],\"shape\":[3,2]},{\"into\":[\"positions\"],\"shape\":[2,2]}", "\"ids\":[0,1]"),
+        ask("5", "{\"into\":[\"table\"],\"shape\":[3,2]},{\"into\":[\"positions\"],\"shape\":[2,2]}", "\"ids\":[0,1]"),
         want, 2, 2);
     expected(5, 4, table, 6);
     expected(5, 0, positions, 4);
     for (size_t i = 0; i < 4; i++)
         want[i] = table[i] + positions[i];
     expect_rows(
-        send("5", "{\"into\":[\"positions\"],\"shape\":[2,2]},{\"into\":[\"table\"],\"shape\":[3,2]}", "\"ids\":[0,1]"),
+        ask("5", "{\"into\":[\"positions\"],\"shape\":[2,2]},{\"into\":[\"table\"],\"shape\":[3,2]}", "\"ids\":[0,1]"),
         want, 2, 2);
 }
 
@@ -67,15 +67,15 @@ Test(random_fields, several_of_one_shape) {
     expected(0, 4, positions, 4);
     for (size_t i = 0; i < 4; i++)
         want[i] = table[i] * 0.5 + positions[i] * 0.5;
-    expect_rows(send("0", "{\"into\":[\"table\",\"positions\"],\"shape\":[2,2],\"scale\":0.5}", "\"ids\":[0,1]"), want,
+    expect_rows(ask("0", "{\"into\":[\"table\",\"positions\"],\"shape\":[2,2],\"scale\":0.5}", "\"ids\":[0,1]"), want,
                 2, 2);
 }
 
 Test(random_fields, vocabulary_as_a_size) {
     double want[6];
     expected(9, 0, want, 6);
-    json_t *answer = send("9", "{\"into\":[\"table\"],\"shape\":[\"vocab\",2]}",
-                          "\"texts\":[\"<pad> a b\"],\"return\":[\"output\"]");
+    json_t *answer =
+        ask("9", "{\"into\":[\"table\"],\"shape\":[\"vocab\",2]}", "\"texts\":[\"<pad> a b\"],\"return\":[\"output\"]");
     json_t *first = json_incref(json_array_get(json_object_get(answer, "output"), 0));
     json_object_set_new(answer, "output", first);
     expect_rows(answer, want, 3, 2);
@@ -91,7 +91,7 @@ Test(random_fields, spellings_of_a_seed) {
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         json_t *first = NULL;
         for (size_t j = 0; j < 4 && same[i][j]; j++) {
-            json_t *answer = send(same[i][j], "{\"into\":[\"table\"],\"shape\":[2,2]}", "\"ids\":[0,1]");
+            json_t *answer = ask(same[i][j], "{\"into\":[\"table\"],\"shape\":[2,2]}", "\"ids\":[0,1]");
             cr_expect(!first || json_equal(first, answer), "%s and %s", same[i][0], same[i][j]);
             if (!first)
                 first = json_incref(answer);
@@ -107,8 +107,8 @@ Test(random_fields, uniform) {
     struct attn_rng rng;
     attn_rng_seed(&rng, &seed, 1);
     attn_rng_uniform(&rng, want, 4, -1, 2);
-    expect_rows(send("2", "{\"into\":[\"table\"],\"shape\":[2,2],\"distribution\":\"uniform\",\"loc\":-1,\"scale\":2}",
-                     "\"ids\":[0,1]"),
+    expect_rows(ask("2", "{\"into\":[\"table\"],\"shape\":[2,2],\"distribution\":\"uniform\",\"loc\":-1,\"scale\":2}",
+                    "\"ids\":[0,1]"),
                 want, 2, 2);
 }
 
@@ -116,7 +116,7 @@ Test(random_fields, uniform) {
 Test(random_fields, single_precision) {
     double want[4];
     expected(3, 0, want, 4);
-    json_t *answer = send("3", "{\"into\":[\"table\"],\"shape\":[2,2]}", "\"ids\":[0,1],\"dtype\":\"float32\"");
+    json_t *answer = ask("3", "{\"into\":[\"table\"],\"shape\":[2,2]}", "\"ids\":[0,1],\"dtype\":\"float32\"");
     const json_t *output = json_object_get(answer, "output");
     for (size_t i = 0; i < 4; i++)
         cr_expect_eq((float)element(output, i / 2, i % 2), (float)want[i]);

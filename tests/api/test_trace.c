@@ -15,7 +15,7 @@ static const char request[] = "{\"x\":[[1,0.5,-1,2],[0,1,1,-1],[2,1,0,1]],"
 static json_t *traced(const char *members) {
     json_t *base = json_loads(request, 0, NULL), *all = with(base, members);
     json_decref(base);
-    return send("/mha", all);
+    return ask("/mha", all);
 }
 
 static void names_of(const json_t *answer, char *out, size_t size) {
@@ -145,9 +145,9 @@ Test(trace, formulas_name_the_options) {
 }
 
 Test(trace, of_attention) {
-    json_t *answer = send("/attention", json_loads("{\"q\":[[1,2]],\"k\":[[1,2],[3,4]],\"v\":[[1],[2]],\"trace\":true,"
-                                                   "\"return\":[],\"checks\":false}",
-                                                   0, NULL));
+    json_t *answer = ask("/attention", json_loads("{\"q\":[[1,2]],\"k\":[[1,2],[3,4]],\"v\":[[1],[2]],\"trace\":true,"
+                                                  "\"return\":[],\"checks\":false}",
+                                                  0, NULL));
     char names[256];
     names_of(answer, names, sizeof names);
     cr_assert_str_eq(names, "q k v scores masked_scores weights output");
