@@ -3,7 +3,9 @@
 #
 #   asan.sh BUILD     BUILD/unit-tests and BUILD/dikkat built with them
 #
-# A leak leaves Criterion's exit code at 0, so what the sanitizers write is looked for as well.
+# A leak leaves Criterion's exit code at 0, so what the sanitizers write is looked for as well. Criterion itself now and
+# then forgets a block that it has allocated in its own code (frame 1); that is not counted. A suppression by name would
+# hide our leaks too, since every test is called from there.
 set -u
 cd "$(dirname "$0")/../.."
 build=$1
@@ -14,10 +16,20 @@ export UBSAN_OPTIONS=print_stacktrace=1:log_path=$log/report
 export PROGRAM=$build/dikkat OPENBLAS_NUM_THREADS=1
 timeout -k 5 900 "$build/unit-tests" --timeout 300 2>&1 | tee "$log/output"
 code=${PIPESTATUS[0]}
-if grep -Eq 'ERROR: .*Sanitizer|runtime error:' "$log"/*; then
-    cat "$log"/report.* 2>/dev/null | head -n 200
+cat "$log"/* | awk '
+    /(Direct|Indirect) leak of/ {
+        leak = $0; getline first; getline second
+        if (second ~ /lib(criterion|boxfort|nanomsg)/) next
+        print leak "\n" first "\n" second
+        found = 1
+        next
+    }
+    /ERROR: (Address|Undefined|Thread|Memory)/ || /runtime error:/ { found = 1 }
+    found { print }
+    END { exit found }' >"$log/found" || {
+    head -n 200 "$log/found"
     echo "asan: the sanitizers found something"
     exit 1
-fi
+}
 ((code == 0)) && echo "asan: nothing found"
 exit "$code"
