@@ -31,7 +31,7 @@ object = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 core_obj := $(patsubst %.real.c,$(BUILD)/%.f64.o,$(wildcard core/*.real.c)) \
             $(patsubst %.real.c,$(BUILD)/%.f32.o,$(wildcard core/*.real.c)) \
             $(call object,$(filter-out %.real.c,$(wildcard core/*.c)))
-api_obj := $(call object,$(wildcard api/*.c))
+api_obj := $(call object,$(wildcard api/*.c api/*.S))
 server_obj := $(call object,$(filter-out server/main.c,$(wildcard server/*.c server/*.S)))
 test_obj := $(call object,$(wildcard tests/core/*.c tests/api/*.c tests/server/*.c))
 ref_obj := $(call object,$(wildcard tests/ref/*.c))
@@ -168,7 +168,8 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 $(BUILD)/%.o: %.S $(BUILD)/flags
 	$(call compile)
 
-# What server/*.S includes as it is.
+# What api/*.S and server/*.S include as it is.
+$(call object,$(wildcard api/*.S)): $(wildcard api/examples/*.json)
 $(call object,$(wildcard server/*.S)): openapi.yaml openapi.json $(wildcard server/web/*)
 
 # Only version.c knows the commit, so that a new one compiles nothing else.

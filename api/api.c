@@ -19,6 +19,9 @@ static const struct api_endpoint endpoints[] = {
     {"POST", "/attention", &api_attention_table, API_AT_TOKENS, api_attention},
     {"POST", "/mha", &api_mha_table, API_AT_TOKENS, api_mha},
     {"POST", "/lookup", &api_lookup_table, API_TOKENS_NONE, api_lookup},
+    {"POST", "/check", &api_check_table, API_TOKENS_NONE, api_check},
+    {"GET", "/examples", NULL, API_TOKENS_NONE, api_examples},
+    {"GET", "/examples/", NULL, API_TOKENS_NONE, api_example},
     {"GET", "/version", NULL, API_TOKENS_NONE, api_version},
 };
 

@@ -33,6 +33,10 @@ bool api_attention(struct api_job *job); /* table: attend_fields.h */
 bool api_mha(struct api_job *job);       /* table: attend_fields.h */
 bool api_lookup(struct api_job *job);
 extern const struct api_table api_lookup_table;
+extern const struct api_table api_check_table;
+bool api_check(struct api_job *job);
+bool api_examples(struct api_job *job);
+bool api_example(struct api_job *job);
 bool api_version(struct api_job *job);
 
 #endif

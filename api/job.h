@@ -22,6 +22,7 @@
 #include "core/err.h"
 
 struct api_draws;
+struct api_claim;
 
 /* struct api_job
  *
@@ -29,6 +30,7 @@ struct api_draws;
  *     tokens    texts or ids of /embed or of the field "tokens"; tokens.given is false without
  *     writer    the answer, top-level object open
  *     rest      what follows the route's path, for GET /examples/{name}; "" otherwise
+ *     claim     the client's own results, while /check runs a request (check.h); NULL otherwise
  *     lift, draws, deferred   the framework's
  */
 struct api_job {
@@ -43,6 +45,7 @@ struct api_job {
     const char *rest;
     const struct api_lift *lift;
     struct api_draws *draws;
+    const struct api_claim *claim;
     bool deferred, admitted;
 };
 

@@ -108,6 +108,16 @@ Test(nth_allocation, large_request) {
     free(body);
 }
 
+/* A request in a request, whose answer is read again. */
+Test(nth_allocation, check) {
+    static const char body[] =
+        "{\"endpoint\":\"attention\",\"request\":{\"tokens\":{\"texts\":[\"a b\",\"b\"]},"
+        "\"dtype\":\"float32\",\"random\":{\"seed\":1,\"draws\":[{\"into\":[\"tokens.table\"],"
+        "\"shape\":[\"vocab\",2]}]}},\"answer\":{\"weights\":[[[0.5,0.5],[0.5,0.5]],[[1,0],[1,0]]],"
+        "\"output\":{\"shape\":[2,2,2],\"data\":[1,2,3,4,5,6,7,\"NaN\"]}}}";
+    cr_assert_gt(run_all("check", "POST", "/check", body, sizeof body - 1), 2u);
+}
+
 /* Refusals need memory too. */
 Test(nth_allocation, refused_requests) {
     static const char *const bodies[] = {

@@ -1,0 +1,15 @@
+/* examples_list.h - the example requests that are compiled in, for examples.c and examples_data.S: a symbol, where the
+ * request goes, its file. */
+EXAMPLE(attention_causal, "/attention", "api/examples/attention-causal.json")
+EXAMPLE(attention_masked_is_absent, "/attention", "api/examples/attention-masked-is-absent.json")
+EXAMPLE(attention_padding, "/attention", "api/examples/attention-padding.json")
+EXAMPLE(attention_window_alibi, "/attention", "api/examples/attention-window-alibi.json")
+EXAMPLE(check_not_causal, "/check", "api/examples/check-not-causal.json")
+EXAMPLE(embed_positions, "/embed", "api/examples/embed-positions.json")
+EXAMPLE(embed_reviews, "/embed", "api/examples/embed-reviews.json")
+EXAMPLE(lookup_sharpness, "/lookup", "api/examples/lookup-sharpness.json")
+EXAMPLE(mha_causal, "/mha", "api/examples/mha-causal.json")
+EXAMPLE(mha_cross, "/mha", "api/examples/mha-cross.json")
+EXAMPLE(mha_decode_step, "/mha", "api/examples/mha-decode-step.json")
+EXAMPLE(mha_grouped_rope, "/mha", "api/examples/mha-grouped-rope.json")
+EXAMPLE(mha_not_causal, "/mha", "api/examples/mha-not-causal.json")
