@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,8 +19,8 @@ enum {
     LINGER_MOST = 256, /* sockets at once; beyond it a refused client may see a reset */
     LINGER_READS = 64, /* pieces read at once before others get their turn */
     PIECE = 16384,
-    CLOSE_WAIT = 8,       /* TCP_CLOSE_WAIT of netinet/tcp.h, which cannot stand beside linux/tcp.h */
-    LOOK_AT_IDLE_MS = 250 /* how often a silent connection is asked whether headers have begun */
+    CLOSE_WAIT = 8,          /* TCP_CLOSE_WAIT of netinet/tcp.h, which cannot stand beside linux/tcp.h */
+    LOOK_AT_SILENCE_MS = 200 /* how often a silent connection is looked at */
 };
 
 struct srv_connections {
@@ -269,24 +270,29 @@ static void end(struct srv_connections *connections, struct srv_connection *conn
         connections->ended(connections->ctx, phase);
 }
 
+/* The client will send no more, and all it sent was read. */
+static bool has_ended(int fd, const struct tcp_info *info) {
+    int unread = 0;
+    return info->tcpi_state == CLOSE_WAIT && ioctl(fd, FIONREAD, &unread) == 0 && unread == 0;
+}
+
 /* The library does not say when the first byte of the next request arrives; the kernel counts. Nor does it always
- * notice that a client which has its answer will send no more (CLOSE_WAIT), when that was announced together with the
- * request. */
+ * notice that a client will send no more, when that was announced together with its last bytes: what is seen twice
+ * without a request coming of it is taken for the end. */
 static void look_at_silence(struct srv_connections *connections, struct srv_connection *connection, uint64_t word,
                             uint64_t now) {
-    if (connection->seen_word == word && now < connection->seen_last + LOOK_AT_IDLE_MS)
-        return;
-    if (!hold(connection, word))
+    bool again = connection->seen_word == word;
+    if ((again && now < connection->seen_last + LOOK_AT_SILENCE_MS) || !hold(connection, word))
         return;
     struct tcp_info info = info_of(connection->fd);
     uint64_t bytes = info.tcpi_bytes_received, next = word;
-    if (phase_of(word) == SRV_IDLE && info.tcpi_state == CLOSE_WAIT) {
+    if (again && has_ended(connection->fd, &info)) {
         end(connections, connection, SRV_IDLE);
         return;
     }
-    if (phase_of(word) == SRV_IDLE && connection->seen_word == word && bytes != connection->seen_bytes)
+    if (again && phase_of(word) == SRV_IDLE && bytes != connection->seen_bytes)
         next = word_of(SRV_HEAD, deadline_in(connections->limits.header_ms));
-    if (connection->seen_word != word)
+    if (!again)
         connection->seen_first = now;
     connection->seen_word = word;
     connection->seen_bytes = bytes;
@@ -309,7 +315,7 @@ static void look_at(struct srv_connections *connections, struct srv_connection *
     if (over && (phase == SRV_HEAD || phase == SRV_IDLE || phase == SRV_BODY || phase == SRV_WRITING)) {
         if (hold(connection, word))
             end(connections, connection, phase);
-    } else if (phase == SRV_IDLE || (phase == SRV_HEAD && idle_ms)) {
+    } else if (phase == SRV_IDLE || phase == SRV_HEAD) {
         look_at_silence(connections, connection, word, now);
     }
 }

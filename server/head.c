@@ -144,7 +144,7 @@ const char *srv_head_read(struct srv_request *request, const char *url, const ch
     srv_trace_begin(request->head.traceparent, &request->trace);
     *detail = NULL;
     if (all.too_many) {
-        *detail = "At most 100 header lines and 32768 bytes of them are read.";
+        *detail = "At most 100 header lines and 16384 bytes of them are read.";
         return "headers_too_large";
     }
     if (request->target_size > SRV_TARGET_MAX) {

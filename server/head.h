@@ -4,7 +4,7 @@
 
 #include "server/request.h"
 
-enum { SRV_TARGET_MAX = 8192, SRV_HEADERS_MAX = 32768, SRV_FIELDS_MAX = 100 };
+enum { SRV_TARGET_MAX = 8192, SRV_HEADERS_MAX = 16384, SRV_FIELDS_MAX = 100 };
 
 /* srv_head_read - reads and checks the head of a request: fills method, path, query, head, and begins its trace.
  *

@@ -21,8 +21,8 @@
 enum {
     INLINE_BODY = 65536,       /* larger bodies are never computed by a thread that serves connections */
     POLITE_BODY = 65536,       /* a refused request's body up to this length is read, and the connection kept */
-    CONNECTION_MEMORY = 65536, /* headers, and the piece of a body that is read at once */
-    CONNECTION_STEP = 8192
+    CONNECTION_MEMORY = 32768, /* headers, and the piece of a body that is read at once */
+    CONNECTION_STEP = 4096
 };
 
 uint64_t srv_clock_ns(void) {

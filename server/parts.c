@@ -15,6 +15,7 @@
 enum {
     OTHER_FILES = 384, /* beside the connections: lingering sockets, epoll sets, log, libraries */
     LEAST_CONNECTIONS = 16,
+    CONNECTION_BYTES = 48 << 10,
     RATE_CLIENTS = 65536,
     LARGE_BLOCK = 256 << 10,
     ROUTE_NAMES = 64
@@ -43,9 +44,13 @@ static void resolve(struct srv_options *options) {
         options->io_threads = cores;
     if (options->max_memory_bytes == 0)
         options->max_memory_bytes = srv_memory_share(srv_machine_memory());
+    /* A connection may hold some 48 KiB before its request counts: all together at most a quarter of the memory. */
+    uint64_t fitting = options->max_memory_bytes / 4 / CONNECTION_BYTES;
+    if (options->max_connections == 0 || options->max_connections > fitting)
+        options->max_connections = fitting > LEAST_CONNECTIONS ? fitting : LEAST_CONNECTIONS;
     size_t files = srv_machine_files(options->max_connections + OTHER_FILES);
     size_t room = files > OTHER_FILES + LEAST_CONNECTIONS ? files - OTHER_FILES : LEAST_CONNECTIONS;
-    if (options->max_connections == 0 || options->max_connections > room)
+    if (options->max_connections > room)
         options->max_connections = room;
 }
 
