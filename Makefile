@@ -139,7 +139,7 @@ $(BUILD)/unit-tests: $(test_obj) $(ref_obj) $(lib)
 
 .PHONY: bench-programs fuzz-programs
 bench-programs: $(bench:.o=) $(BUILD)/tests/tools/kernel_probe $(BUILD)/dikkat
-$(bench:.o=): %: %.o $(BUILD)/tests/bench/bench.o $(ref_obj) $(lib)
+$(bench:.o=): %: %.o $(BUILD)/tests/bench/bench.o $(BUILD)/tests/bench/load.o $(BUILD)/tests/server/client.o $(ref_obj) $(lib)
 	$(call link)
 
 fuzz-programs: $(fuzz:.o=)
