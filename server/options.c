@@ -69,7 +69,7 @@ static const struct option table[] = {
     {"version", ACTION, 0, NULL, SRV_VERSION, "version, commit and kernel"},
     {"print-config", ACTION, 0, NULL, SRV_PRINT_CONFIG, "every option's value and where it comes from, as JSON"},
     {"healthcheck", ACTION, 0, NULL, SRV_HEALTHCHECK,
-     "ask the service on --host and --port whether it is ready; exit 0 or 1"},
+     "ask the service on --host and --port whether it lives; exit 0 or 1"},
 };
 
 enum { ROWS = sizeof table / sizeof *table, ENV_MAX = 64 };
