@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { MOST_ROWS = 64, SCRATCH_NUMBERS = 1 << 17, ALIGN = 64 };
+enum { MOST_ROWS = 64, SCRATCH_NUMBERS = 1 << 19, ALIGN = 64 };
 
 static size_t aligned(size_t bytes) {
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
@@ -66,10 +66,13 @@ struct scratch {
     size_t weights, output, lse, kernel;
 };
 
+/* Asked before there are arrays: only dims matter, and that weights and lse will be wanted. */
 static struct scratch scratch_of(const struct attn_call *call) {
     size_t size = attn_dtype_size(call->dtype), rows = rows_per_task(call);
-    struct attn_call part = part_of(call, 0, 0, 0, rows);
-    part.weights = part.lse = &part; /* wanted; only looked at, never written to */
+    struct attn_call part = *call;
+    part.dims = (struct attn_dims){1, 1, 1, rows, call->dims.n_k, call->dims.d, 1};
+    part.weights = part.lse = &part;
+    part.scores = part.capped = part.masked = NULL;
     return (struct scratch){aligned(rows * call->dims.n_k * size), aligned(rows * size), aligned(rows * size),
                             aligned(attn_attention_work(&part, 1))};
 }
@@ -196,9 +199,10 @@ bool attn_check_weights(const struct attn_call *call, const struct attn_exec *ex
 
 size_t attn_past_rows(const struct attn_rule *rule, const struct attn_dims *dims, size_t b) {
     int64_t rows = (int64_t)dims->n_k - 1 - attn_offset(rule, dims, b);
+    size_t most = rule->bottom_right ? dims->n_q - 1 : dims->n_q;
     if (rows < 0)
         return 0;
-    return (size_t)rows < dims->n_q ? (size_t)rows : dims->n_q;
+    return (size_t)rows < most ? (size_t)rows : most;
 }
 
 double attn_past_change(const struct attn_call *call, const struct attn_view *changed) {

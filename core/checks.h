@@ -34,7 +34,8 @@ bool attn_check_weights(const struct attn_call *call, const struct attn_exec *ex
 size_t attn_check_weights_work(const struct attn_call *call, size_t slots);
 
 /* attn_past_rows - how many rows of example b precede the last key: rows i with i + offset < n_k - 1. A change of the
- * last key must not reach them when attention is causal. */
+ * last key must not reach them when attention is causal. In the lower-right corner the last row is never one of them:
+ * it stands on the example's last key, and may have been changed together with it. */
 size_t attn_past_rows(const struct attn_rule *rule, const struct attn_dims *dims, size_t b);
 
 /* attn_past_change - largest change between call->output and `changed` (same shape) over the attn_past_rows. */

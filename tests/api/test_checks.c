@@ -80,8 +80,8 @@ static const char *const options[] = {
     "{\"past_key\":[[[1,2]],[[0,1]]],\"past_value\":[[[1,2]],[[0,1]]],\"rope\":{}}",
     "{\"past_key\":[[[1,2]],[[0,1]]],\"past_value\":[[[1,2]],[[0,1]]],\"causal\":true}",
     "{\"key_padding_mask\":[false,false,true,false,true]}",
-    "{\"attn_mask\":[[true,false,false,false,false],[false,false,false,false,false],[true,true,true,true,true],"
-    "[false,false,false,true,true],[true,true,true,true,true]]}",
+    ("{\"attn_mask\":[[true,false,false,false,false],[false,false,false,false,false],[true,true,true,true,true],"
+     "[false,false,false,true,true],[true,true,true,true,true]]}"),
     "{\"bq\":[1,2,3,4],\"bv\":[4,3,2,1],\"bo\":[1,1,1,1]}",
     "{\"weight_layout\":\"out_in\"}",
     "{\"causal\":true,\"mask_value\":-1e9}",
