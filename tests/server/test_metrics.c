@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { THREADS = 8, EACH = 20000 };
+enum { THREADS = 8, EACH = 200000 };
 
 static const char *const routes[] = {"/mha", "/embed"};
 static const struct srv_metrics_now now = {.version = "1.0",
@@ -124,7 +124,7 @@ Test(metrics, promtool_accepts_the_text) {
 static void *keep_recording(void *metrics) {
     for (int i = 0; i < EACH; i++) {
         struct srv_metrics_request r = {
-            .route = routes[i % 2], .status = 200, .queued = true, .total_ns = (uint64_t)i * 50000};
+            .route = routes[i % 2], .status = 200, .queued = true, .total_ns = (uint64_t)i * 5000};
         srv_metrics_request(metrics, &r);
     }
     return NULL;
