@@ -1,6 +1,6 @@
 /* test_log - lines are whole, escaped and complete; a log that cannot be written is dropped and counted while the
  * service goes on. Each case writes to a pipe or file of its own. */
-#include "server/log.h"
+#include "server/log_line.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -106,6 +106,19 @@ Test(log, time_is_rfc3339_utc_and_now) {
     time_t written = timegm(&tm);
     cr_assert(before <= written && written <= after, "%s", text);
     free(text);
+}
+
+/* Every day of two centuries at changing hours, against the C library. */
+Test(log, dates) {
+    long days = 0;
+    for (time_t at = 0; at < 7258118400; at += 86400 - 3601 + days % 7, days++) {
+        char text[SRV_LOG_LINE_MAX], expected[64];
+        struct tm tm;
+        strftime(expected, sizeof expected, "{\"time\":\"%Y-%m-%dT%H:%M:%S.007Z\"", gmtime_r(&at, &tm));
+        srv_log_line_request(text, SRV_LOG_JSON, (struct timespec){at, 7999999}, &sample);
+        cr_assert(strncmp(text, expected, strlen(expected)) == 0, "%.40s for %s", text, expected);
+    }
+    cr_assert(days > 84000);
 }
 
 Test(log, text_for_people) {
