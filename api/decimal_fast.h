@@ -79,6 +79,12 @@ static inline double api_double_of_bits(uint64_t bits) {
     return value;
 }
 
+static inline uint64_t api_bits_of_double(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 /* api_decimal_exponent - reads "e-12" at *p, up to three digits, and adds it to *n; false: something else. */
 static inline bool api_decimal_exponent(const char **p, int *n) {
     const char *q = *p + 1;
@@ -149,12 +155,10 @@ static inline const char *api_decimal_fast(const char *p, double *value) {
     }
     if ((*p | 0x20) == 'e' && !api_decimal_exponent(&p, &n))
         return NULL;
-    if (n == 0 || w == 0) {
-        *value = minus ? -(double)w : (double)w;
-        return p;
-    }
     uint64_t result;
-    if (n < API_POWER_MIN || n > 308 || !api_decimal_round(w, n, &result))
+    if (n == 0 || w == 0)
+        result = api_bits_of_double((double)w);
+    else if (n < API_POWER_MIN || n > 308 || !api_decimal_round(w, n, &result))
         return NULL;
     *value = api_double_of_bits(result | (uint64_t)minus << 63);
     return p;

@@ -13,6 +13,9 @@
 
 #include <assert.h>
 #include <math.h>
+#if defined(__SSE2__) && !defined(DIKKAT_PLAIN_CPU)
+#include <emmintrin.h>
+#endif
 
 /* struct decimal - digits * 10^exponent; at most 17 digits. */
 struct decimal {
@@ -74,12 +77,34 @@ static inline struct decimal shortest(uint64_t c, int q) {
     /* From here on in units of 2^-60: how far it is to the multiples of 10 around, and how far one may go. */
     uint64_t tens = s / 10 * 10, one = (uint64_t)1 << 60;
     uint64_t down = ((s - tens) << 60) | places >> 4, up = 10 * one - down, reach = power.high >> (4 - shift);
-    if (close(down, reach) | close(up, reach) | close(places, (uint64_t)1 << 63))
+    uint64_t least = down < up ? down : up; /* at most one of them is within reach, which is less than 4.995 */
+    if (close(least, reach) | close(places, (uint64_t)1 << 63))
         return shortest_exactly(c, q, false);
-    uint64_t nearest = s + (places >> 63), ten = tens + (up < reach ? 10 : 0);
-    uint64_t least = down < up ? down : up;
+    uint64_t nearest = s + (places >> 63), ten = tens + (up < down ? 10 : 0);
     return (struct decimal){least < reach ? ten : nearest, k};
 }
+
+#if defined(__SSE2__) && !defined(DIKKAT_PLAIN_CPU)
+
+/* Writes the 16 digits of value < 10^16; returns how many there are up to the last one that is not 0. Four times four
+ * digits become eight times two, then 16, side by side in one register. */
+static inline int put_16_digits(char *out, uint64_t value) {
+    uint64_t upper = value / 100000000, lower = value - upper * 100000000;
+    uint64_t a = upper * 109951163 >> 40, c = lower * 109951163 >> 40; /* 2^40 / 10^4, rounded up */
+    uint64_t fours = a | (upper - 10000 * a) << 16 | c << 32 | (lower - 10000 * c) << 48;
+    const __m128i zeros = _mm_set1_epi8('0');
+    __m128i x = _mm_cvtsi64_si128((long long)fours);
+    __m128i hundreds = _mm_srli_epi16(_mm_mulhi_epu16(x, _mm_set1_epi16(5243)), 3); /* 2^19 / 100, rounded up */
+    __m128i twos = _mm_unpacklo_epi16(hundreds, _mm_sub_epi16(x, _mm_mullo_epi16(hundreds, _mm_set1_epi16(100))));
+    __m128i tens = _mm_mulhi_epu16(twos, _mm_set1_epi16(6554)); /* 2^16 / 10, rounded up */
+    __m128i ones = _mm_sub_epi16(twos, _mm_mullo_epi16(tens, _mm_set1_epi16(10)));
+    __m128i digits = _mm_or_si128(tens, _mm_slli_epi16(ones, 8));
+    _mm_storeu_si128((__m128i *)(void *)out, _mm_or_si128(digits, zeros));
+    unsigned set = ~(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(digits, _mm_setzero_si128())) & 0xFFFF;
+    return 32 - __builtin_clz(set << 1 | 1) - 1;
+}
+
+#else
 
 /* The eight digits of x < 10^8, one in each byte, the first in the lowest: x is cut into two times four, four times
  * two, eight digits, side by side. The factors are 2^40 / 10^4, 2^20 / 100 and 2^10 / 10, rounded up. */
@@ -98,6 +123,18 @@ static inline void store8(char *out, uint64_t x) {
 #endif
     memcpy(out, &x, sizeof x);
 }
+
+/* Writes the 16 digits of value < 10^16; returns how many there are up to the last one that is not 0. */
+static inline int put_16_digits(char *out, uint64_t value) {
+    uint64_t upper = value / 100000000, high = split8(upper), low = split8(value - upper * 100000000);
+    store8(out, high);
+    store8(out + 8, low);
+    if (low)
+        return 16 - (int)((unsigned)__builtin_clzll(low) / 8);
+    return high ? 8 - (int)((unsigned)__builtin_clzll(high) / 8) : 0;
+}
+
+#endif
 
 static const uint64_t powers[] = {1u,
                                   10u,
@@ -140,32 +177,13 @@ static char *put_exponent(char *out, int exponent) {
     return out;
 }
 
-/* struct digits - 17 digits: the first one, and two times eight in bytes; `count` behind the first up to the last one
- * that is not 0. */
-struct digits {
-    char first;
-    uint64_t high, low;
-    int count;
-};
-
-static inline struct digits digits_of(uint64_t value) {
-    uint64_t first = value / 10000000000000000u, rest = value - first * 10000000000000000u, upper = rest / 100000000;
-    struct digits d = {.first = (char)('0' + first), .high = split8(upper), .low = split8(rest - upper * 100000000)};
-    if (d.low)
-        d.count = 16 - (int)((unsigned)__builtin_clzll(d.low) / 8);
-    else if (d.high)
-        d.count = 8 - (int)((unsigned)__builtin_clzll(d.high) / 8);
-    return d;
-}
+static const uint64_t first_unit = 10000000000000000u; /* of the first of 17 digits */
 
 /* Numbers of at least 10 or below 1e-7: the first digit stands for 10^exponent. */
 static __attribute__((noinline)) char *put_far(char *out, uint64_t value, int exponent) {
-    struct digits d = digits_of(value);
     char digits[40];
-    int count = d.count + 1, whole = exponent + 1;
-    digits[0] = d.first;
-    store8(digits + 1, d.high);
-    store8(digits + 9, d.low);
+    digits[0] = (char)('0' + value / first_unit);
+    int count = 1 + put_16_digits(digits + 1, value % first_unit), whole = exponent + 1;
     memset(digits + 17, '0', sizeof digits - 17);
     if (exponent >= 0 && exponent <= 20) {
         memcpy(out, digits, 24);
@@ -175,7 +193,7 @@ static __attribute__((noinline)) char *put_far(char *out, uint64_t value, int ex
         memcpy(out + whole + 1, digits + whole, 17);
         return out + count + 1;
     }
-    out[0] = d.first;
+    out[0] = digits[0];
     out[1] = '.';
     memcpy(out + 2, digits + 1, 16);
     return put_exponent(count > 1 ? out + count + 1 : out + 1, exponent);
@@ -187,14 +205,13 @@ static inline char *put_17_digits(char *out, struct decimal decimal) {
     int exponent = decimal.exponent + 16;
     if (exponent > 0 || exponent < -7)
         return put_far(out, decimal.digits, exponent);
-    struct digits d = digits_of(decimal.digits);
+    uint64_t first = decimal.digits / first_unit;
     unsigned zeros = (unsigned)-exponent;
     memcpy(out, "0.000000", 8);
-    out[(zeros + 1) & -(unsigned)(zeros != 0)] = d.first;
+    out[(zeros + 1) & -(unsigned)(zeros != 0)] = (char)('0' + first);
     out += zeros + 2;
-    store8(out, d.high);
-    store8(out + 8, d.low);
-    return d.count ? out + d.count : out - (zeros == 0);
+    int count = put_16_digits(out, decimal.digits - first * first_unit);
+    return count ? out + count : out - (zeros == 0);
 }
 
 static inline char *put(char *out, struct decimal d) {
@@ -216,20 +233,18 @@ static char *put_whole(char *out, uint64_t value) {
 
 char *api_decimal_write_f64(char *out, double value) {
     assert(isfinite(value));
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
+    uint64_t bits = api_bits_of_double(value), c = bits & 0xFFFFFFFFFFFFF;
+    int biased = (int)(bits >> 52 & 0x7FF);
     *out = '-';
     out += bits >> 63;
-    double magnitude = fabs(value);
-    if (magnitude < 0x1p53 && (double)(int64_t)magnitude == magnitude)
-        return put_whole(out, (uint64_t)magnitude);
-    uint64_t c = bits & 0xFFFFFFFFFFFFF;
-    int biased = (int)(bits >> 52 & 0x7FF);
     if (biased == 0)
-        return put(out, shortest(c, -1074));
-    if (c == 0)
-        return put(out, shortest_exactly((uint64_t)1 << 52, biased - 1075, biased > 1));
-    struct decimal d = shortest(c | (uint64_t)1 << 52, biased - 1075);
+        return c ? put(out, shortest(c, -1074)) : put_whole(out, 0);
+    c |= (uint64_t)1 << 52;
+    if (biased + __builtin_ctzll(c) >= 1075 && biased <= 1075) /* no bits behind the point, and below 2^53 */
+        return put_whole(out, c >> (1075 - biased));
+    if (c == (uint64_t)1 << 52)
+        return put(out, shortest_exactly(c, biased - 1075, biased > 1));
+    struct decimal d = shortest(c, biased - 1075);
     int short_one = d.digits < 10000000000000000u;
     d.digits *= 1 + 9 * (uint64_t)short_one;
     d.exponent -= short_one;
@@ -256,19 +271,17 @@ char *api_decimal_write_f32(char *out, float value) {
 
 /* |value| * 10^decimals, rounded half to even on the exact value; UINT64_MAX for 10^17 and more. */
 static uint64_t round_scaled(double magnitude, unsigned decimals) {
-    uint64_t bits;
-    memcpy(&bits, &magnitude, sizeof bits);
-    uint64_t c = bits & 0xFFFFFFFFFFFFF;
+    uint64_t bits = api_bits_of_double(magnitude), c = bits & 0xFFFFFFFFFFFFF;
     int biased = (int)(bits >> 52), places = 1075 - (biased ? biased : 1); /* value = c * 2^-places */
     if (biased)
         c |= (uint64_t)1 << 52;
     if (places <= 0)
         return UINT64_MAX;
-    api_u128 scaled = (api_u128)c * powers[decimals]; /* below 2^103 */
     if (places > 104)
         return 0;
-    api_u128 whole = scaled >> places, rest = scaled - (whole << places), half = (api_u128)1 << (places - 1);
-    whole += rest > half || (rest == half && whole & 1);
+    api_u128 scaled = (api_u128)c * powers[decimals]; /* below 2^103 */
+    unsigned odd = (unsigned)(scaled >> places) & 1;
+    api_u128 whole = (scaled + odd + (((api_u128)1 << (places - 1)) - 1)) >> places; /* a half goes up only if odd */
     return whole < powers[17] ? (uint64_t)whole : UINT64_MAX;
 }
 
@@ -297,9 +310,8 @@ char *api_decimal_write_rounded(char *out, double value, unsigned decimals) {
 /* The float nearest to digits * 10^-decimals, below 2^24; digits in 10^6 .. 10^9. */
 static float float_of(uint64_t digits, unsigned decimals) {
     double value = double_of(digits, decimals);
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    if ((bits & 0x1FFFFFFF) == 0x10000000) { /* in the middle of two floats: on which side was the decimal? */
+    if ((api_bits_of_double(value) & 0x1FFFFFFF) ==
+        0x10000000) { /* in the middle of two floats: on which side was the decimal? */
         double error = fma(value, (double)powers[decimals], -(double)digits);
         if (error != 0)
             value = nextafter(value, error > 0 ? 0 : HUGE_VAL);
