@@ -11,6 +11,7 @@
 #include "api/bind_tensor.h"
 #include "api/endpoints.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -138,7 +139,7 @@ static bool read_inner(struct api_job *job, char *text, size_t size, struct inne
     json_error_t error;
     if (!api_lift(job->arena, text, size, &inner->lift))
         return api_take(job, SIZE_MAX / 2, 1) != NULL;
-    inner->root = json_loadb(inner->lift.text, inner->lift.size, 0, &error);
+    inner->root = json_loadb(inner->lift.text, inner->lift.size, JSON_DECODE_INT_AS_REAL, &error);
     if (!inner->root)
         return api_refuse(job, job->arena->failed ? "out_of_memory" : "internal", NULL, NULL);
     return true;
@@ -184,6 +185,7 @@ static void compare(struct verdict *v, double rtol, double atol) {
     const struct attn_tensor *expected = &v->expected.tensor, *got = &v->sent.tensor;
     v->passed = v->same_shape = same_shape(expected, got);
     v->max_abs_error = 0;
+    assert(expected->data && got->data);
     for (size_t i = 0, n = v->same_shape ? attn_tensor_count(got) : 0; i < n; i++) {
         double want = at(expected, i), have = at(got, i), error = want == have ? 0 : fabs(have - want);
         if (!(error <= v->max_abs_error) && !isnan(v->max_abs_error))

@@ -34,7 +34,7 @@ static const char *next_word(const char *text, const char **end) {
 
 static size_t count_words(const char *text) {
     size_t n = 0;
-    for (const char *word = text, *end; (word = next_word(word, &end)) != NULL; word = end)
+    for (const char *end; next_word(text, &end); text = end)
         n++;
     return n;
 }

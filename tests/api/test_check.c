@@ -108,6 +108,16 @@ Test(check, non_finite_answers) {
     call_free(&got);
 }
 
+/* Magnitudes that are written as integers longer than any integer type. */
+Test(check, large_numbers) {
+    struct call got = check(
+        "attention", "{\"q\":{\"eye\":2},\"k\":{\"eye\":2},\"v\":[[200000000000000000000],[200000000000000000000]]}",
+        "{\"output\":[[200000000000000000000],[2e20]],\"weights\":[[300000000000000000000,0],[0,1]]}", "");
+    cr_assert_eq(got.response.status, 200, "%s", got.response.body);
+    cr_expect(strstr(got.response.body, "\"max_abs_error\":300000000000000000000"), "%s", got.response.body);
+    call_free(&got);
+}
+
 Test(check, tolerances) {
     static const struct {
         const char *answer, *more;
