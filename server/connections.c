@@ -206,7 +206,6 @@ void srv_connections_linger(struct srv_connections *connections, int fd, bool ow
             close(own ? fd : kept);
         return;
     }
-    entry->fd = kept;
     raise_highest(connections, kept);
     atomic_store(&entry->word, word_of(SRV_LINGER, srv_now_ms() + LINGER_MS));
     add(connections, kept, EPOLLIN | EPOLLRDHUP);
@@ -214,14 +213,14 @@ void srv_connections_linger(struct srv_connections *connections, int fd, bool ow
 
 static void linger_end(struct srv_connections *connections, struct srv_connection *entry) {
     atomic_store(&entry->word, word_of(SRV_FREE, 0));
-    close(entry->fd);
+    close((int)(entry - connections->entries));
     atomic_fetch_sub(&connections->lingering, 1);
 }
 
 static void linger_read(struct srv_connections *connections, struct srv_connection *entry) {
     char piece[PIECE];
     for (int i = 0; i < LINGER_READS; i++) {
-        ssize_t n = recv(entry->fd, piece, sizeof piece, MSG_DONTWAIT);
+        ssize_t n = recv((int)(entry - connections->entries), piece, sizeof piece, MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (n <= 0) {
