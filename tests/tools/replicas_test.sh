@@ -26,6 +26,7 @@ fail() {
 
 # replica N PORT: starts replica N; sets pid[N] and port[N].
 replica() {
+    : >"$dir/replica$1" # the shell in the background opens it a moment later
     "$program" --port "$2" --log-format off >"$dir/replica$1" 2>&1 &
     pid[$1]=$!
     pids+=($!)
