@@ -419,6 +419,10 @@ def source_cases():
          {"into": ["wq"], "shape": [4, 4], "distribution": "normal", "loc": 0.1, "scale": 0.5}]}})  # fmt: skip
     case("attention_tokens_no_positions", "/attention",
          {"tokens": dict(tokens, positions="none"), "wq": rounded(rng, 4, 4), "weight_layout": "in_out"})  # fmt: skip
+    # the last row of x is beyond the length and yet the last query: it may change its own output, no earlier one
+    beyond = {"key_lengths": [2, 3], "causal": True, "causal_alignment": "bottom_right"}
+    case("attention_x_bottom_right_key_lengths", "/attention", {"x": x, **beyond})
+    case("attention_x_projected_bottom_right_key_lengths", "/attention", {"x": x, "wq": wq, "wk": wk, **beyond})
     case("attention_trace", "/attention", {**qkv(76), "causal": True, "trace": True})
     case("attention_trace_x", "/attention", {"x": x[0], "wq": wq, "wk": wk, "wv": wv, "trace": True, "softcap": 3,
          "alibi": True, "window": [1, None], "sinks": [0.5], "return": ["output"]})  # fmt: skip

@@ -217,8 +217,10 @@ def sources(request, single):
     if "tokens" in request:
         embedded = embed(request["tokens"], single)
         x = embedded["output"]
-        if "context" not in request:
-            options["key_padding_mask"] = embedded["pad_mask"] | np.array(request.get("key_padding_mask", False))
+        if "context" not in request and embedded["pad_mask"].any():
+            past = tensor(request["past_key"]).shape[-2] if "past_key" in request else 0
+            padding = np.concatenate([np.zeros(embedded["ids"].shape[:-1] + (past,), bool), embedded["pad_mask"]], -1)
+            options["key_padding_mask"] = padding | np.array(request.get("key_padding_mask", False))
     else:
         x = tensor(request["x"], single)
     return x, tensor(request["context"], single) if "context" in request else x, options
