@@ -92,7 +92,7 @@ static bool same(const double *a, const double *b, size_t count) {
     return true;
 }
 
-Test(attention, permuting_keys_changes_nothing) {
+Test(attention_kernel, permuting_keys_changes_nothing) {
     static const size_t lengths[] = {7, 64, 600};
     for (size_t l = 0; l < 3; l++)
         for (int weights = 0; weights < 2; weights++) {
@@ -123,7 +123,7 @@ Test(attention, permuting_keys_changes_nothing) {
 }
 
 /* Whatever stands in the keys that are masked. */
-Test(attention, masked_equals_removed) {
+Test(attention_kernel, masked_equals_removed) {
     static const double junk[] = {0, 1e308, (double)NAN, (double)INFINITY, -(double)INFINITY};
     for (int kind = 0; kind < 5; kind++)
         for (int weights = 0; weights < 2; weights++) {
@@ -153,7 +153,7 @@ Test(attention, masked_equals_removed) {
         }
 }
 
-Test(attention, chunks_behind_a_past_equal_one_shot) {
+Test(attention_kernel, chunks_behind_a_past_equal_one_shot) {
     static const size_t chunks[] = {1, 3, 64, 100};
     size_t n = 130;
     for (size_t c = 0; c < 4; c++)
@@ -180,7 +180,7 @@ Test(attention, chunks_behind_a_past_equal_one_shot) {
         }
 }
 
-Test(attention, examples_and_heads_are_independent) {
+Test(attention_kernel, examples_and_heads_are_independent) {
     for (int weights = 0; weights < 2; weights++) {
         size_t n = 20, heads = 6, kv_heads = 3;
         struct world all = world(3, heads, kv_heads, n, n);
@@ -202,7 +202,7 @@ Test(attention, examples_and_heads_are_independent) {
     }
 }
 
-Test(attention, a_constant_added_to_a_row_changes_nothing) {
+Test(attention_kernel, a_constant_added_to_a_row_changes_nothing) {
     for (int weights = 0; weights < 2; weights++) {
         struct world plain = world(1, 1, 1, 40, 550), raised = world(1, 1, 1, 40, 550);
         double bias[40];
@@ -220,7 +220,7 @@ Test(attention, a_constant_added_to_a_row_changes_nothing) {
     }
 }
 
-Test(attention, with_and_without_weights_are_the_same_numbers) {
+Test(attention_kernel, with_and_without_weights_are_the_same_numbers) {
     struct world w = world(2, 2, 1, 150, 600);
     double *first = malloc((size_t)2 * 2 * 150 * D * sizeof *first);
     cr_assert(first);
@@ -233,7 +233,7 @@ Test(attention, with_and_without_weights_are_the_same_numbers) {
     destroy(&w);
 }
 
-Test(attention, equal_scores_give_exact_shares) {
+Test(attention_kernel, equal_scores_give_exact_shares) {
     for (size_t n = 1; n <= 30; n++) {
         struct world w = world(1, 1, 1, 1, n);
         w.call.rule.scale = 0;
@@ -246,7 +246,7 @@ Test(attention, equal_scores_give_exact_shares) {
 }
 
 /* Values near the largest number average to one near it: no sum on the way may overflow where the answer does not. */
-Test(attention, an_average_of_huge_values_is_no_overflow) {
+Test(attention_kernel, an_average_of_huge_values_is_no_overflow) {
     for (int weights = 0; weights < 2; weights++) {
         struct world w = world(1, 1, 1, 5, 600);
         for (size_t i = 0; i < (size_t)600 * D; i++)
@@ -259,7 +259,7 @@ Test(attention, an_average_of_huge_values_is_no_overflow) {
 }
 
 /* A score that overflows in sight is shown as it is: the row is not a number, its neighbours are. */
-Test(attention, an_overflow_in_sight_is_not_hidden) {
+Test(attention_kernel, an_overflow_in_sight_is_not_hidden) {
     for (int weights = 0; weights < 2; weights++) {
         struct world w = world(1, 1, 1, 3, 6);
         w.call.rule.causal = true;
@@ -274,7 +274,7 @@ Test(attention, an_overflow_in_sight_is_not_hidden) {
     }
 }
 
-Test(attention, rows_without_a_key) {
+Test(attention_kernel, rows_without_a_key) {
     for (int weights = 0; weights < 2; weights++)
         for (size_t n_k = 0; n_k < 4; n_k += 3) {
             static const int64_t none = 0;
@@ -310,7 +310,7 @@ static bool runs_out(void *ctx) {
     return p->left-- <= 0;
 }
 
-Test(attention, stops_when_asked_and_says_so) {
+Test(attention_kernel, stops_when_asked_and_says_so) {
     struct world w = world(1, 1, 1, 600, 600);
     struct patience patience = {0};
     struct attn_exec exec = {1, NULL, runs_out, &patience};
@@ -327,7 +327,7 @@ Test(attention, stops_when_asked_and_says_so) {
 }
 
 /* The work memory does not grow with the product of the lengths. */
-Test(attention, without_weights_memory_is_linear) {
+Test(attention_kernel, without_weights_memory_is_linear) {
     struct attn_call call = {.dims = {1, 1, 1, 16384, 16384, 64, 64}};
     cr_assert(attn_attention_work(&call, 1) < (size_t)64 << 20);
     size_t one = attn_attention_work(&call, 1);
