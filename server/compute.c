@@ -37,6 +37,10 @@ static void ask_api(struct srv_request *request, const struct attn_exec *exec, d
     env.inline_cost = most;
     env.reserve = srv_grant;
     env.reserve_ctx = request;
+    /* What the whole budget cannot hold beside this body is refused for good (413), not for now (503). */
+    size_t beside = request->server->budget.limit - request->granted;
+    if (env.limits.memory_bytes > beside)
+        env.limits.memory_bytes = beside;
     struct api_request question = {
         .method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method,
         .path = request->path,

@@ -44,6 +44,8 @@ static void resolve(struct srv_options *options) {
         options->io_threads = cores;
     if (options->max_memory_bytes == 0)
         options->max_memory_bytes = srv_memory_share(srv_machine_memory());
+    if (options->max_body_bytes == 0 || options->max_body_bytes > options->max_memory_bytes)
+        options->max_body_bytes = options->max_memory_bytes; /* more will never be granted: 413, not 503 */
     /* A connection may hold some 48 KiB before its request counts: all together at most a quarter of the memory. */
     uint64_t fitting = options->max_memory_bytes / 4 / CONNECTION_BYTES;
     if (options->max_connections == 0 || options->max_connections > fitting)
