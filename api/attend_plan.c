@@ -3,6 +3,7 @@
 
 #include "api/result.h"
 
+#include <assert.h>
 #include <string.h>
 
 static struct api_value *value_at(struct api_attend *a, size_t field) {
@@ -317,6 +318,7 @@ bool api_attend_plan(struct api_attend *a) {
     bool qkv = !a->mha && (given_tensor(a, API_AT_Q) || given_tensor(a, API_AT_K) || given_tensor(a, API_AT_V));
     if (!(qkv ? take_qkv(a) : take_x(a)))
         return false;
+    assert(a->q.input);
     a->batched = a->q.input->rank >= 3;
     a->joined = a->q.input->rank != 4;
     a->headed = !a->joined || a->mha || api_given(value_at(a, API_AT_NUM_HEADS));

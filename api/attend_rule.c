@@ -1,6 +1,7 @@
 /* attend_rule.c - from the options of a request to struct attn_rule, and what is wrong with them. */
 #include "api/attend.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -54,6 +55,7 @@ static bool bind_grid(struct api_attend *a, size_t field, struct attn_grid *grid
         size_t size = t->shape[t->rank - back], wanted = scores.shape[scores.rank - back];
         if (size != 1 && size != wanted)
             return refuse_grid(a, v, &scores);
+        assert(back <= axes);
         *strides[axes - back] = size == 1 ? 0 : stride;
         stride *= size;
     }

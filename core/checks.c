@@ -1,5 +1,6 @@
 #include "core/checks.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum { MOST_ROWS = 64, SCRATCH_NUMBERS = 1 << 19, ALIGN = 64 };
@@ -97,6 +98,7 @@ struct checking {
 };
 
 static double read_real(enum attn_dtype dtype, const void *x, size_t at) {
+    assert(x);
     return dtype == ATTN_F64 ? ((const double *)x)[at] : (double)((const float *)x)[at];
 }
 

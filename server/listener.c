@@ -29,11 +29,10 @@ static int listen_at(const struct addrinfo *address) {
 }
 
 static uint16_t port_of(int fd) {
-    struct sockaddr_storage name = {0};
+    struct sockaddr_in6 name = {0}; /* an IPv4 address has its port in the same place */
     socklen_t size = sizeof name;
     getsockname(fd, (struct sockaddr *)&name, &size);
-    return ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&name)->sin6_port
-                                            : ((struct sockaddr_in *)&name)->sin_port);
+    return ntohs(name.sin6_port);
 }
 
 int srv_listen(const char *host, uint16_t *port, char message[SRV_MESSAGE_MAX]) {

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /* Descriptors 0 to 2 that were closed would be given to sockets, and the log be written into one of them. */
 static void occupy_standard_files(void) {
     int fd;

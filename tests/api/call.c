@@ -41,7 +41,10 @@ char *read_file(const char *path, size_t *size) {
     char *text = NULL;
     size_t used = 0, got;
     do {
-        text = realloc(text, used + 65537);
+        char *longer = realloc(text, used + 65537);
+        if (!longer)
+            abort();
+        text = longer;
         got = fread(text + used, 1, 65536, file);
         used += got;
     } while (got > 0);

@@ -347,9 +347,9 @@ static bool health(const struct program *server, const struct text *request) {
 
 static bool flat(void) {
     struct program fresh;
-    struct text request = small_request();
     if (!program_start(&fresh, NULL))
         return false;
+    struct text request = small_request();
     struct load_result warm = load_run(fresh.port, CLIENTS, request.bytes, request.size, 10, REQUESTS / 10);
     long before = program_status(&fresh, "VmRSS");
     struct load_result all = load_run(fresh.port, CLIENTS, request.bytes, request.size, 20, REQUESTS);

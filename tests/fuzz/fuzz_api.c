@@ -5,6 +5,7 @@
  */
 #include "api/api.h"
 
+#include <assert.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (size_t i = 0; api_route(i).method && n < 16; i++)
         if (strcmp(api_route(i).method, "POST") == 0)
             posts[n++] = api_route(i);
+    assert(n > 0);
     unsigned choice = size ? data[0] : 0;
     struct attn_exec stopped = {.slots = 1, .stop = stop_now};
     struct api_env env = {

@@ -9,6 +9,7 @@
 typedef void dgemm(CBLAS_LAYOUT, CBLAS_TRANSPOSE, CBLAS_TRANSPOSE, int, int, int, double, const double *, int,
                    const double *, int, double, double *, int);
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the library's are not ours */
 void cblas_dgemm(CBLAS_LAYOUT layout, CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, double alpha,
                  const double *a, int lda, const double *b, int ldb, double beta, double *c, int ldc) {
     const char *kernel = getenv("OPENBLAS_CORETYPE"), *wrong = getenv("WRONG_KERNELS");
