@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+enum { EYE_MAX = 1 << 20 };
+
 /* enum kind - what the elements of a list are. */
 enum kind { UNKNOWN, NUMBERS, BOOLEANS };
 
@@ -274,21 +276,43 @@ static bool from_list(struct api_job *job, json_t *json, const struct api_place 
     return t->data && walk_list(&walk, json, place, 0) && finish(job, place, value);
 }
 
+void api_eye_fill(const struct attn_tensor *tensor) {
+    double *data = tensor->data;
+    size_t n = tensor->shape[0];
+    memset(data, 0, n * n * sizeof *data);
+    for (size_t i = 0; i < n; i++)
+        data[i * n + i] = 1;
+}
+
+/* An identity matrix takes no room in the request, so like a draw it gets its memory only when the cost is admitted;
+ * fields that cannot be drawn are read before that. */
+static bool plan_eye(struct api_job *job, struct api_value *value) {
+    if (value->field->flags & API_NO_DRAW) {
+        value->tensor.data = api_take(job, attn_tensor_count(&value->tensor), sizeof(double));
+        if (value->tensor.data)
+            api_eye_fill(&value->tensor);
+        return value->tensor.data != NULL;
+    }
+    struct api_eye *eye = api_take(job, 1, sizeof *eye);
+    if (eye) {
+        *eye = (struct api_eye){&value->tensor, job->eyes};
+        job->eyes = eye;
+    }
+    return eye != NULL;
+}
+
 static bool from_eye(struct api_job *job, json_t *json, const struct api_place *place, struct api_value *value) {
     struct api_place here = {.up = place, .name = "eye"};
     if (wanted(value->field) == BOOLEANS || value->field->accepts & API_IDS)
         return api_refuse_place(job, "wrong_type", &here, "Only a tensor of numbers can be an identity matrix.");
     double size = json_number_value(json);
-    if (!json_is_number(json) || size != floor(size) || size < 1 || size > 0x1p31)
+    if (!json_is_number(json) || size != floor(size) || size < 1)
         return api_refuse_place(job, "bad_value", &here, "`eye` takes the number of rows, an integer from 1 on.");
+    if (size > EYE_MAX)
+        return api_refuse_place(job, "memory_limit", &here, "A matrix of this size does not fit into memory.");
     size_t n = (size_t)size;
-    if (!api_tensor_take(job, ATTN_F64, 2, (size_t[]){n, n}, &value->tensor))
-        return false;
-    double *data = value->tensor.data;
-    memset(data, 0, n * n * sizeof *data);
-    for (size_t i = 0; i < n; i++)
-        data[i * n + i] = 1;
-    return finish(job, place, value);
+    value->tensor = (struct attn_tensor){.dtype = ATTN_F64, .rank = 2, .shape = {n, n}};
+    return finish(job, place, value) && plan_eye(job, value);
 }
 
 /* The flat numbers of {"shape", "data"}: one list, of the same field's kind and any length. */

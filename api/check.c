@@ -123,6 +123,7 @@ static bool run_inner(struct api_job *job, const struct api_endpoint *endpoint, 
     inner.writer = &writer;
     inner.claim = claim;
     inner.draws = NULL;
+    inner.eyes = NULL;
     api_write_object(&writer, NULL);
     bool done = api_run_body(&inner, endpoint, request);
     api_write_object_end(&writer);
@@ -226,7 +227,7 @@ static void write_verdict(struct api_writer *w, const char *name, const struct v
 }
 
 /* Arrays that were sent are numbers, or booleans where the endpoint gives booleans. */
-static const struct api_field number_row = {.name = "answer", .accepts = API_TENSOR, .doc = ""},
+static const struct api_field number_row = {.name = "answer", .accepts = API_TENSOR, .flags = API_NO_DRAW, .doc = ""},
                               boolean_row = {.name = "answer", .accepts = API_MASK, .doc = ""};
 
 static const struct api_field *row_of(const char *name) {

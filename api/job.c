@@ -1,11 +1,14 @@
 /* job.c - what all endpoints do with a request: refuse it, admit its cost, take memory for it. */
 #include "api/job.h"
 
+#include "api/bind_tensor.h"
 #include "api/draws.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#define MOST_BYTES 0x1p62
 
 enum { NUMBER_COST = 16, NUMBER_TEXT_F64 = 20 };
 
@@ -109,6 +112,8 @@ static bool within_limits(struct api_job *job, const struct api_cost *cost, doub
         return api_refuse(job, "answer_too_large", "/return",
                           "The answer would hold %.0f numbers; the limit is %zu. Ask for fewer results.", cost->numbers,
                           limits->numbers);
+    if (bytes > MOST_BYTES)
+        return api_refuse(job, "memory_limit", NULL, "The request would take more memory than there are addresses.");
     if (limits->memory_bytes && bytes > (double)limits->memory_bytes)
         return api_refuse(job, "memory_limit", NULL,
                           "The request would take about %.0f bytes of memory; the limit is %zu. Send smaller shapes or "
@@ -117,13 +122,30 @@ static bool within_limits(struct api_job *job, const struct api_cost *cost, doub
     return true;
 }
 
+static double eye_numbers(const struct api_job *job) {
+    double numbers = 0;
+    for (const struct api_eye *eye = job->eyes; eye; eye = eye->next)
+        numbers += (double)attn_tensor_count(eye->tensor);
+    return numbers;
+}
+
+static bool fill_eyes(struct api_job *job) {
+    for (const struct api_eye *eye = job->eyes; eye; eye = eye->next) {
+        if (!(eye->tensor->data = api_take(job, attn_tensor_count(eye->tensor), sizeof(double))))
+            return false;
+        api_eye_fill(eye->tensor);
+    }
+    return true;
+}
+
 bool api_admit(struct api_job *job, const struct api_cost *cost) {
     job->response->multiply_adds = cost->multiply_adds;
-    double drawn = api_draws_numbers(job->draws);
-    double bytes = (double)job->arena->used + cost->bytes + drawn * sizeof(double) + cost->numbers * NUMBER_TEXT_F64;
+    double made = api_draws_numbers(job->draws) + eye_numbers(job);
+    double held = (double)job->arena->used + cost->bytes + made * sizeof(double);
+    double bytes = held + cost->numbers * NUMBER_TEXT_F64;
     if (!within_limits(job, cost, bytes))
         return false;
-    double read = (double)job->lift->numbers + drawn;
+    double read = (double)job->lift->numbers + made;
     if (job->env->inline_cost > 0 &&
         cost->multiply_adds + NUMBER_COST * (read + cost->numbers) > job->env->inline_cost) {
         job->deferred = true;
@@ -132,5 +154,8 @@ bool api_admit(struct api_job *job, const struct api_cost *cost) {
     if (job->env->reserve && !job->env->reserve(job->env->reserve_ctx, (size_t)bytes))
         return api_refuse(job, "memory_budget", NULL,
                           "Requests in flight leave less than the %.0f bytes that this one needs.", bytes);
-    return api_draws_fill(job);
+    /* What the arena will hold is not there for the answer's text. */
+    if (job->env->limits.memory_bytes)
+        job->writer->limit = job->env->limits.memory_bytes - (size_t)held + 1;
+    return api_draws_fill(job) && fill_eyes(job);
 }

@@ -23,6 +23,7 @@
 
 struct api_draws;
 struct api_claim;
+struct api_eye;
 
 /* struct api_job
  *
@@ -31,7 +32,7 @@ struct api_claim;
  *     writer    the answer, top-level object open
  *     rest      what follows the route's path, for GET /examples/{name}; "" otherwise
  *     claim     the client's own results, while /check runs a request (check.h); NULL otherwise
- *     lift, draws, deferred   the framework's
+ *     lift, draws, eyes, deferred   the framework's
  */
 struct api_job {
     const struct api_env *env;
@@ -45,8 +46,9 @@ struct api_job {
     const char *rest;
     const struct api_lift *lift;
     struct api_draws *draws;
+    struct api_eye *eyes;
     const struct api_claim *claim;
-    bool deferred, admitted;
+    bool deferred;
 };
 
 /* struct api_cost - what an endpoint is about to spend.

@@ -160,6 +160,30 @@ Test(api, counts_what_it_did) {
     call_free(&got);
 }
 
+/* Shapes that cost next to nothing to send are refused before memory is taken for them, whatever the limits. */
+Test(api, vast_shapes) {
+    static const char *const bodies[] = {
+        "{\"x\":{\"eye\":1048576},\"wq\":{\"eye\":1048576},\"wk\":{\"eye\":1048576},\"wv\":{\"eye\":1048576},"
+        "\"wo\":{\"eye\":1048576},\"num_heads\":1048576}",
+        "{\"x\":{\"eye\":20000},\"wq\":{\"eye\":20000},\"wk\":{\"eye\":20000},\"wv\":{\"eye\":20000},"
+        "\"wo\":{\"eye\":20000},\"num_heads\":1}",
+        "{\"num_heads\":1,\"random\":{\"seed\":0,\"draws\":[{\"into\":[\"x\"],\"shape\":[1099511627776,1]},{\"into\":"
+        "[\"wq\",\"wk\",\"wv\",\"wo\"],\"shape\":[1,1]}]}}",
+        "{\"num_heads\":1,\"random\":{\"seed\":0,\"draws\":[{\"into\":[\"x\",\"wq\",\"wk\",\"wv\",\"wo\"],\"shape\":"
+        "[1048576,1048576]}]}}"};
+    static const struct api_limits limits[] = {{.memory_bytes = 1 << 28},
+                                               {.multiply_adds = 1e9, .memory_bytes = 1 << 28}};
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+        for (size_t j = 0; j < sizeof limits / sizeof *limits; j++) {
+            size_t asked = 0;
+            struct api_env env = {.limits = limits[j], .reserve = count_bytes, .reserve_ctx = &asked};
+            struct call got = call_bytes(&env, "POST", "/mha", bodies[i], strlen(bodies[i]));
+            cr_expect_eq(got.response.status, 413, "%s: %s", bodies[i], got.response.body);
+            cr_expect_eq(asked, 0u);
+            call_free(&got);
+        }
+}
+
 /* Without any limit a request is answered all the same. */
 Test(api, zero_is_no_limit) {
     struct api_env env = {.limits = {0}};
