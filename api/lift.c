@@ -135,7 +135,8 @@ static void cut_short(struct scan *s, const struct candidate *c, const char *p, 
     s->cut_begin = (size_t)(p - s->body);
     s->cut_end = (size_t)(fault - s->body);
     memset(s->cut, '[', c->depth);
-    strcpy(s->cut + c->depth, !value ? "null " : c->n[c->depth - 1] ? "null," : "");
+    const char *element = !value ? "null " : c->n[c->depth - 1] ? "null," : "";
+    memcpy(s->cut + c->depth, element, strlen(element) + 1);
 }
 
 /* Lifts the array at p, or what is to be lifted from the part of it that was read. Returns where to go on. */
