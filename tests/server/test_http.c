@@ -33,11 +33,35 @@ struct row {
     int status, fate;
 };
 
+/* What libmicrohttpd 1.0 does instead, where it has a mind of its own about what reaches the server: it takes a bare LF
+ * for a line's end and a folded line for one line, as RFC 9112 allows, and knows no chunk extensions. */
+static const struct row newer_rows[] = {
+    {"NUL in the target", NULL, 0, CLOSED},        {"folded line", NULL, 200, OPEN},
+    {"folded Transfer-Encoding", NULL, 400, OPEN}, {"bare LF", NULL, 200, OPEN},
+    {"gzip, chunked", NULL, 400, CLOSED},          {"chunk extension", NULL, 400, CLOSED},
+};
+
+static const struct row *expected(const struct row *row, bool newer) {
+    for (size_t i = 0; newer && i < sizeof newer_rows / sizeof *newer_rows; i++)
+        if (strcmp(newer_rows[i].what, row->what) == 0)
+            return &newer_rows[i];
+    return row;
+}
+
+static bool library_is_newer(void) {
+    struct answer answer;
+    exchange(server.port, "GET /version HTTP/1.1\r\nHost: a\r\n\r\n", &answer);
+    bool newer = answer.body && !strstr(answer.body, "\"libmicrohttpd\": \"0.9.");
+    answer_free(&answer);
+    return newer;
+}
+
 /* A request whose text holds a NUL is written with \1 in its place. */
-static void check(const struct row *row) {
+static void check(const struct row *row, bool newer) {
     struct client client;
     struct answer answer;
     size_t size = strlen(row->request);
+    int status = expected(row, newer)->status, fate = expected(row, newer)->fate;
     char *bytes = strdup(row->request);
     for (size_t i = 0; i < size; i++)
         if (bytes[i] == 1)
@@ -46,8 +70,8 @@ static void check(const struct row *row) {
     client_send(&client, bytes, size);
     free(bytes);
     client_receive(&client, &answer, 5000, strncmp(row->request, "HEAD", 4) == 0);
-    cr_expect_eq(answer.status, row->status, "%s: status %d instead of %d", row->what, answer.status, row->status);
-    if (row->fate == CLOSED) {
+    cr_expect_eq(answer.status, status, "%s: status %d instead of %d", row->what, answer.status, status);
+    if (fate == CLOSED) {
         cr_expect(client_is_closed(&client, 1000), "%s: still open", row->what);
         cr_expect_not(client.reset, "%s: reset", row->what);
     } else {
@@ -108,8 +132,8 @@ Test(http, table) {
         {"no length", ASK "\r\n", 411, CLOSED},
         {"another expectation", ASK "Expect: wonders\r\nContent-Length: 11\r\n\r\n" SMALL, 417, CLOSED},
         {"length", ASK "Content-Length: 11\r\n\r\n" SMALL, 200, OPEN},
-        {"chunks", ASK "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"x\":\r\n6;a=b\r\n[[1]]}\r\n0\r\nT: 1\r\n\r\n", 200,
-         OPEN},
+        {"chunks", ASK "Transfer-Encoding: chunked\r\n\r\n5\r\n{\"x\":\r\n6\r\n[[1]]}\r\n0\r\nT: 1\r\n\r\n", 200, OPEN},
+        {"chunk extension", ASK "Transfer-Encoding: chunked\r\n\r\nb;a=b\r\n" SMALL "\r\n0\r\n\r\n", 200, OPEN},
         {"chunked in capitals", ASK "Transfer-Encoding: CHUNKED\r\n\r\nb\r\n" SMALL "\r\n0\r\n\r\n", 200, OPEN},
         {"empty body", ASK "Content-Length: 0\r\n\r\n", 400, OPEN},
         {"not JSON", ASK "Content-Length: 3\r\n\r\nabc", 400, OPEN},
@@ -121,8 +145,9 @@ Test(http, table) {
         {"identity", ASK "Content-Encoding: identity\r\nContent-Length: 11\r\n\r\n" SMALL, 200, OPEN},
         {"too long", ASK "Content-Length: 99999999999\r\n\r\n", 413, CLOSED},
     };
+    bool newer = library_is_newer();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        check(&rows[i]);
+        check(&rows[i], newer);
 }
 
 /* What libmicrohttpd refuses by itself: the status counts, it closes in its own way. */
@@ -274,8 +299,8 @@ Test(http, a_long_refused_upload_can_read_its_answer) {
 
 Test(http, every_answer_carries_the_security_headers) {
     static const char *const requests[] = {LIVE "\r\n", "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
-                                           "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n",
-                                           "GET /health/live HTTP/1.1\r\n\r\n", ASK "Content-Length: 11\r\n\r\n" SMALL};
+                                           "GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n", LIVE "Host: b\r\n\r\n",
+                                           ASK "Content-Length: 11\r\n\r\n" SMALL};
     static const char *const names[] = {"X-Content-Type-Options", "Content-Security-Policy",
                                         "Referrer-Policy",        "Cache-Control",
                                         "X-Request-Id",           "Server-Timing"};
