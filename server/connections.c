@@ -314,7 +314,7 @@ static void look_at(struct srv_connections *connections, struct srv_connection *
     if (over && (phase == SRV_HEAD || phase == SRV_IDLE || phase == SRV_BODY || phase == SRV_WRITING)) {
         if (hold(connection, word))
             end(connections, connection, phase);
-    } else if (phase == SRV_IDLE || phase == SRV_HEAD) {
+    } else if (phase == SRV_IDLE || phase == SRV_HEAD || phase == SRV_BODY) {
         look_at_silence(connections, connection, word, now);
     }
 }

@@ -99,6 +99,25 @@ Test(deadlines, silent_connections_are_closed) {
     end(&p);
 }
 
+/* Who leaves in the middle of a request, saying so together with its last bytes, is forgotten soon. */
+Test(deadlines, clients_that_leave_in_the_middle) {
+    static const char *const texts[] = {"GET /heal", "POST /mha HTTP/1.1\r\nHost: a\r\nContent-Length: 90\r\n\r\n{",
+                                        "POST /mha HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{"};
+    struct program p;
+    start(&p, NULL);
+    for (int i = 0; i < 90; i++) {
+        struct client client;
+        cr_assert(client_open(&client, p.port));
+        client_say(&client, texts[i % 3]);
+        client_close(&client);
+    }
+    for (int64_t until = now_ms() + 2000; now_ms() < until && metric(p.port, "dikkat_connections") > 1;)
+        sleep_ms(20);
+    cr_expect_eq(metric(p.port, "dikkat_connections"), 1); /* the one that asks */
+    cr_expect_eq(metric(p.port, "dikkat_memory_reserved_bytes"), 0);
+    end(&p);
+}
+
 Test(deadlines, hundreds_of_slow_clients_hold_up_nobody) {
     enum { SLOW = 400 };
     struct program p;
