@@ -89,8 +89,7 @@ static void put_all(struct srv_request *request, struct MHD_Response *answer) {
     put(answer, "Referrer-Policy", "no-referrer");
     put(answer, "Cache-Control", document ? "no-cache" : "no-store");
     put(answer, "Vary", "Accept-Encoding");
-    if (request->head.traceparent)
-        put(answer, "traceparent", request->trace.traceparent);
+    put(answer, "traceparent", request->trace.traceparent);
     if (request->coding != SRV_IDENTITY)
         put(answer, "Content-Encoding", srv_coding_name(request->coding));
     put(answer, "ETag", request->etag);
@@ -158,7 +157,7 @@ enum MHD_Result srv_answer_send(struct srv_request *request) {
 static int final_status(const struct srv_request *request, bool whole) {
     bool doomed = false;
     enum srv_phase phase = request->peer ? srv_connection_phase(request->peer, &doomed) : SRV_HEAD;
-    if (doomed && phase == SRV_BODY)
+    if (doomed && (phase == SRV_BODY || phase == SRV_HEAD))
         return MHD_HTTP_REQUEST_TIMEOUT;
     if (request->response.status && (whole || request->stage != SRV_STAGE_SENT))
         return request->response.status;

@@ -68,15 +68,19 @@ static void count_refusal(struct srv_request *request) {
             srv_metrics_rejected(request->server->metrics, counted[i].reason);
 }
 
+/* Gives back what is granted beyond `bytes`. */
+static void keep_granted(struct srv_request *request, size_t bytes) {
+    if (request->granted <= bytes)
+        return;
+    srv_budget_give(&request->server->budget, request->granted - bytes);
+    request->granted = bytes;
+}
+
 /* The answer is there: what it was made from is not needed any more, and only the answer is counted on. */
 static void settle(struct srv_request *request) {
     srv_body_drop(request);
     count_refusal(request);
-    size_t held = request->response.body_size;
-    if (request->granted > held) {
-        srv_budget_give(&request->server->budget, request->granted - held);
-        request->granted = held;
-    }
+    keep_granted(request, request->response.body_size);
 }
 
 static void pack(struct srv_request *request) {
@@ -100,6 +104,7 @@ bool srv_compute_here(struct srv_request *request) {
     if (request->response.deferred) {
         api_response_free(&request->response);
         request->response = (struct api_response){0};
+        keep_granted(request, request->body_granted);
         return false;
     }
     settle(request);

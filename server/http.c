@@ -147,7 +147,8 @@ static enum MHD_Result request_is_here(struct srv_request *request) {
         if (route->answer)
             route->answer(request);
     } else if (request->size > INLINE_BODY || request->head.content_encoding || !srv_compute_here(request)) {
-        return srv_compute_elsewhere(request);
+        request->stage = SRV_STAGE_HANDOVER;
+        return MHD_YES;
     }
     request->stage = SRV_STAGE_READY;
     return srv_answer_send(request);
@@ -166,6 +167,8 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
     switch (request->stage) {
     case SRV_STAGE_BODY:
         return request_is_here(request);
+    case SRV_STAGE_HANDOVER:
+        return srv_compute_elsewhere(request);
     case SRV_STAGE_DISCARD:
     case SRV_STAGE_READY:
         return srv_answer_send(request);

@@ -26,11 +26,12 @@ struct srv_head {
 
 /* Where a request is. */
 enum srv_stage {
-    SRV_STAGE_TARGET,  /* only the request line is known */
-    SRV_STAGE_BODY,    /* the body is being collected */
-    SRV_STAGE_DISCARD, /* answer made; what remains of the body is thrown away first */
-    SRV_STAGE_WORK,    /* a worker has it, the connection is suspended */
-    SRV_STAGE_READY,   /* answer made */
+    SRV_STAGE_TARGET,   /* only the request line is known */
+    SRV_STAGE_BODY,     /* the body is being collected */
+    SRV_STAGE_DISCARD,  /* answer made; what remains of the body is thrown away first */
+    SRV_STAGE_HANDOVER, /* to be given to a worker in the next call */
+    SRV_STAGE_WORK,     /* a worker has it, the connection is suspended */
+    SRV_STAGE_READY,    /* answer made */
     SRV_STAGE_SENT
 };
 
