@@ -161,6 +161,8 @@ static bool run_post(struct api_job *job, const struct api_endpoint *endpoint, c
     job->lift = &lift;
     json_t *root = api_envelope_read(job, request->body, request->body_size, &lift);
     job->response->numbers_in = lift.numbers;
+    if (root && job->env->body_read)
+        job->env->body_read(job->env->body_read_ctx);
     bool done = root && api_run_body(job, endpoint, root);
     job->lift = NULL;
     return done;

@@ -25,13 +25,17 @@ struct api_limits api_limits_default(void);
 
 /* struct api_env - what the surroundings lend to every request; shared, never written by api/.
  *
- *     exec           runs and stops work (may be NULL: serial, never stopped). When `stop` turns true the answer is 503
- * with code "stopped"; the server replaces it by what it knows (deadline, client gone) inline_cost    > 0: a request
- * whose estimate (multiply-adds + 16 per number read or written) is above this is not computed; the answer has
- * `deferred` set and nothing else, and the caller handles the request again elsewhere with inline_cost 0 reserve asks
- * for `bytes` of memory for this request over what its body holds, once, before they are taken; false: refused,
- * answered by 503 "memory_budget". NULL: always granted. The caller gives back what was granted when the response is
- * done version_json   a JSON object for GET /version, kept by the caller; NULL: {}
+ *     exec          runs and stops work (may be NULL: serial, never stopped). When `stop` turns true the answer is 503
+ *                   with code "stopped"; the server replaces it by what it knows (deadline, client gone)
+ *     inline_cost   > 0: a request whose estimate (multiply-adds + 16 per number read or written) is above this is not
+ *                   computed; the answer has `deferred` set and nothing else, and the caller handles the request again
+ *                   elsewhere with inline_cost 0
+ *     reserve       asks for `bytes` of memory for this request over what its body holds, once, before they are taken;
+ *                   false: refused, answered by 503 "memory_budget". NULL: always granted. The caller gives back what
+ *                   was granted when the response is done
+ *     version_json  a JSON object for GET /version, kept by the caller; NULL: {}
+ *     body_read     called at most once, as soon as the request's body will not be looked at any more: the caller may
+ *                   free it while the answer is computed. NULL: nobody is told
  */
 struct api_env {
     struct api_limits limits;
@@ -40,6 +44,8 @@ struct api_env {
     bool (*reserve)(void *ctx, size_t bytes);
     void *reserve_ctx;
     const char *version_json;
+    void (*body_read)(void *ctx);
+    void *body_read_ctx;
 };
 
 /* struct api_request - everything is borrowed for the duration of the call; strings end in NUL, NULL = absent.

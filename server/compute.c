@@ -31,6 +31,10 @@ static void run(void *ctx, size_t n, attn_task *task, void *arg) {
     srv_work_spread(request->server->work, n, task, arg);
 }
 
+static void body_was_read(void *ctx) {
+    srv_body_drop(ctx);
+}
+
 static void ask_api(struct srv_request *request, const struct attn_exec *exec, double most) {
     struct api_env env = request->server->env;
     env.exec = exec;
@@ -41,6 +45,10 @@ static void ask_api(struct srv_request *request, const struct attn_exec *exec, d
     size_t beside = request->server->budget.limit - request->granted;
     if (env.limits.memory_bytes > beside)
         env.limits.memory_bytes = beside;
+    if (most == 0) { /* nobody will ask again */
+        env.body_read = body_was_read;
+        env.body_read_ctx = request;
+    }
     struct api_request question = {
         .method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method,
         .path = request->path,
