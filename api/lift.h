@@ -26,7 +26,8 @@ enum api_lift_fault {
  *
  *     boolean       data is uint8_t (0 or 1), else double
  *     integral      every number is an integer of magnitude <= 2^53
- *     rank, shape   meaningful when fault is API_LIFT_FINE; nesting beyond API_LIFT_MAX_RANK is not lifted
+ *     rank, shape   meaningful when fault is API_LIFT_FINE; of deeper nesting than API_LIFT_MAX_RANK only inner arrays
+ *                   are lifted, each by itself
  *     begin, end    the array's place in the request text, [begin, end)
  *     fault...      what is wrong with it; the caller reports it under the field the placeholder stands in;
  *                   fault_index holds fault_depth indices
