@@ -200,7 +200,7 @@ void srv_connections_linger(struct srv_connections *connections, int fd, bool ow
     bool room = atomic_fetch_add(&connections->lingering, 1) < LINGER_MOST;
     int kept = !room ? -1 : own ? fd : fcntl(fd, F_DUPFD_CLOEXEC, 0);
     struct srv_connection *entry = srv_connections_at(connections, kept);
-    if (!entry) {
+    if (!entry || phase_of(atomic_load(&entry->word)) != SRV_FREE) {
         atomic_fetch_sub(&connections->lingering, 1);
         if (kept >= 0 || own)
             close(own ? fd : kept);

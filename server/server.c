@@ -26,6 +26,7 @@
 enum {
     TICK_MS = 50,
     HANDSHAKE_MS = 100, /* for connections that are being made when no more are begun */
+    CLOSING_MS = 1000,  /* most, where the system cannot be told to begin no more */
     SILENCE_MS = 300,   /* of a connection that is then closed while draining */
     ABANDON_MS = 2000
 };
@@ -85,7 +86,7 @@ static void next_stage(struct house *house) {
         srv_listen_no_more(house->listener);
         house->stage = CLOSING;
         house->until = now + HANDSHAKE_MS;
-    } else if (house->stage == CLOSING && over && !house->more) {
+    } else if (house->stage == CLOSING && over && (!house->more || now >= house->until + CLOSING_MS)) {
         close(house->listener);
         house->listener = -1;
         house->stage = DRAINING;
