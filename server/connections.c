@@ -280,20 +280,22 @@ static bool has_ended(int fd, const struct tcp_info *info) {
  * without a request coming of it is taken for the end. */
 static void look_at_silence(struct srv_connections *connections, struct srv_connection *connection, uint64_t word,
                             uint64_t now) {
-    bool again = connection->seen_word == word;
-    if ((again && now < connection->seen_last + LOOK_AT_SILENCE_MS) || !hold(connection, word))
+    if (connection->seen_word != word) { /* busy connections are never looked at closer than this */
+        connection->seen_word = word;
+        connection->seen_bytes = UINT64_MAX;
+        connection->seen_first = connection->seen_last = now;
+        return;
+    }
+    if (now < connection->seen_last + LOOK_AT_SILENCE_MS || !hold(connection, word))
         return;
     struct tcp_info info = info_of(connection->fd);
     uint64_t bytes = info.tcpi_bytes_received, next = word;
-    if (again && has_ended(connection->fd, &info)) {
+    if (has_ended(connection->fd, &info)) {
         end(connections, connection, SRV_IDLE);
         return;
     }
-    if (again && phase_of(word) == SRV_IDLE && bytes != connection->seen_bytes)
+    if (phase_of(word) == SRV_IDLE && connection->seen_bytes != UINT64_MAX && bytes != connection->seen_bytes)
         next = word_of(SRV_HEAD, deadline_in(connections->limits.header_ms));
-    if (!again)
-        connection->seen_first = now;
-    connection->seen_word = word;
     connection->seen_bytes = bytes;
     connection->seen_last = now;
     atomic_store(&connection->word, next);
