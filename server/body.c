@@ -84,8 +84,16 @@ enum srv_body srv_body_add(struct srv_request *request, const char *data, size_t
     return SRV_BODY_TAKEN;
 }
 
+void srv_body_lend(struct srv_request *request, const char *data, size_t size) {
+    request->body = (char *)data;
+    request->size = size;
+    request->lent = true;
+}
+
 void srv_body_drop(struct srv_request *request) {
-    free(request->body);
+    if (!request->lent)
+        free(request->body);
+    request->lent = false;
     request->body = NULL;
     request->size = request->capacity = 0;
     srv_budget_give(&request->server->budget, request->body_granted);

@@ -14,7 +14,11 @@ enum srv_body {
  * announcements cost others nothing. */
 enum srv_body srv_body_add(struct srv_request *request, const char *data, size_t size);
 
-/* srv_body_drop - the body has been read: frees it and gives its share of the budget back. */
+/* srv_body_lend - the whole body is here, in memory that is not ours: no copy is made. It must be dropped before that
+ * memory goes away. */
+void srv_body_lend(struct srv_request *request, const char *data, size_t size);
+
+/* srv_body_drop - the body has been read: frees it (unless it was lent) and gives its share of the budget back. */
 void srv_body_drop(struct srv_request *request);
 
 /* srv_grant - counts `bytes` more for this request, false when the budget refuses. ctx is the request. */

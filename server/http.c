@@ -112,11 +112,34 @@ static enum MHD_Result headers_are_here(struct srv_request *request, const char 
 
 /* --- the body arrives -------------------------------------------------------------------------------------------- */
 
+static bool is_options(const struct srv_request *request) {
+    return strcmp(request->method, "OPTIONS") == 0;
+}
+
+/* A small body that comes in one piece is read where the library keeps it. */
+static bool comes_whole(const struct srv_request *request, size_t size) {
+    const struct srv_framing *framing = &request->head.framing;
+    return request->stage == SRV_STAGE_BODY && framing->has_length && framing->length == size && size <= INLINE_BODY &&
+           !request->head.content_encoding && srv_route_computes(request->route) && !is_options(request);
+}
+
+static enum srv_body compute_lent(struct srv_request *request, const char *data, size_t size) {
+    request->read_ns = srv_clock_ns() - request->began_ns;
+    srv_body_lend(request, data, size);
+    if (srv_compute_here(request)) {
+        request->stage = SRV_STAGE_READY;
+        return SRV_BODY_TAKEN;
+    }
+    request->dear = true;
+    srv_body_drop(request);
+    return request->response.body ? SRV_BODY_TAKEN : srv_body_add(request, data, size);
+}
+
 static enum MHD_Result piece_is_here(struct srv_request *request, const char *data, size_t *size) {
     size_t n = *size;
     *size = 0;
     request->bytes_in += n;
-    switch (srv_body_add(request, data, n)) {
+    switch (comes_whole(request, n) ? compute_lent(request, data, n) : srv_body_add(request, data, n)) {
     case SRV_BODY_TAKEN:
         return MHD_YES;
     case SRV_BODY_REFUSED:
@@ -135,20 +158,27 @@ static enum MHD_Result piece_is_here(struct srv_request *request, const char *da
 
 /* --- all is there ------------------------------------------------------------------------------------------------ */
 
+static bool belongs_to_a_worker(struct srv_request *request) {
+    return request->dear || request->size > INLINE_BODY || request->head.content_encoding || !srv_compute_here(request);
+}
+
 static enum MHD_Result request_is_here(struct srv_request *request) {
     if (!srv_connection_move(request->peer, SRV_BUSY, 0))
         return MHD_NO;
-    request->read_ns = srv_clock_ns() - request->began_ns;
+    if (!request->read_ns)
+        request->read_ns = srv_clock_ns() - request->began_ns;
     const struct srv_route *route = request->route;
-    if (strcmp(request->method, "OPTIONS") == 0) {
+    if (is_options(request)) {
         srv_answer_options(request);
-    } else if (route && srv_route_allows(route, request->method) && (route->answer || route->document)) {
+    } else if (srv_route_computes(route)) {
+        if (belongs_to_a_worker(request)) {
+            request->stage = SRV_STAGE_HANDOVER;
+            return MHD_YES;
+        }
+    } else {
         request->document = route->document;
         if (route->answer)
             route->answer(request);
-    } else if (request->size > INLINE_BODY || request->head.content_encoding || !srv_compute_here(request)) {
-        request->stage = SRV_STAGE_HANDOVER;
-        return MHD_YES;
     }
     request->stage = SRV_STAGE_READY;
     return srv_answer_send(request);

@@ -151,6 +151,10 @@ const struct srv_route *srv_route_at(const struct srv_routes *routes, size_t ind
     return index < routes->count ? &routes->rows[index] : NULL;
 }
 
+bool srv_route_computes(const struct srv_route *route) {
+    return route && !route->answer && !route->document;
+}
+
 bool srv_route_allows(const struct srv_route *route, const char *method) {
     if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0)
         return route->methods & SRV_GET;

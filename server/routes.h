@@ -31,6 +31,9 @@ const struct srv_route *srv_route_find(const struct srv_routes *routes, const ch
 /* srv_route_at - row `index`, NULL at the end. */
 const struct srv_route *srv_route_at(const struct srv_routes *routes, size_t index);
 
+/* srv_route_computes - is it the api that answers? */
+bool srv_route_computes(const struct srv_route *route);
+
 /* srv_route_allows - may the route be asked with this method? HEAD is taken wherever GET is. */
 bool srv_route_allows(const struct srv_route *route, const char *method);
 

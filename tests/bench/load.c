@@ -54,7 +54,7 @@ static void take(struct load *load, struct one *one, const char *bytes, size_t s
         memcpy(one->head + one->head_size, bytes, n);
         one->head_size += n;
         one->head[one->head_size] = 0;
-        char *end = strstr(one->head, "\r\n\r\n"), *length = strcasestr(one->head, "\r\nContent-Length:");
+        char *end = strstr(one->head, "\r\n\r\n"), *length = strstr(one->head, "\r\nContent-Length:");
         if (!end || !length)
             return;
         one->in_body = true;
