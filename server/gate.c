@@ -10,26 +10,27 @@ static bool refuse(struct srv_request *request, const char *code, const char *de
     return false;
 }
 
-static bool has_key(struct srv_request *request) {
-    struct srv_server *server = request->server;
-    if (!server->keys || srv_keys_match(server->keys, request->head.authorization, &request->key))
-        return true;
-    request->unauthorized = true;
-    return refuse(request, "unauthorized", NULL, SRV_REJECT_UNAUTHORIZED);
-}
-
-static bool within_rate(struct srv_request *request) {
-    struct srv_server *server = request->server;
-    if (!server->ratelimit)
-        return true;
-    struct srv_address group = srv_address_group(&request->peer->address);
-    const uint8_t *who = server->keys ? request->key.identity : group.bytes;
-    unsigned wait_s = srv_ratelimit_take(server->ratelimit, who, request->began_ns);
+static bool within_rate(struct srv_request *request, const uint8_t who[SRV_IDENTITY_SIZE]) {
+    unsigned wait_s = srv_ratelimit_take(request->server->ratelimit, who, request->began_ns);
     if (wait_s == 0)
         return true;
     refuse(request, "rate_limited", NULL, SRV_REJECT_RATE);
     request->response.retry_after_s = wait_s;
     return false;
+}
+
+/* Who brings no valid key is counted by address: guessing is limited like anything else. Who brings one has a count of
+ * its own, so that nobody behind the same address (a load balancer's, say) can lock it out by guessing. */
+static bool is_let_in(struct srv_request *request) {
+    struct srv_server *server = request->server;
+    struct srv_address group = srv_address_group(&request->peer->address);
+    bool known = server->keys && srv_keys_match(server->keys, request->head.authorization, &request->key);
+    if (!within_rate(request, known ? request->key.identity : group.bytes))
+        return false;
+    if (known || !server->keys)
+        return true;
+    request->unauthorized = true;
+    return refuse(request, "unauthorized", NULL, SRV_REJECT_UNAUTHORIZED);
 }
 
 static bool body_is_welcome(struct srv_request *request) {
@@ -54,7 +55,7 @@ bool srv_gate_pass(struct srv_request *request) {
     const struct srv_route *route = request->route;
     if (strcmp(request->method, "OPTIONS") == 0)
         return true;
-    if (route && route->guarded && (!has_key(request) || !within_rate(request)))
+    if (route && route->guarded && !is_let_in(request))
         return false;
     if (!route || !srv_route_allows(route, request->method)) {
         srv_refuse(request, route ? "method_not_allowed" : "not_found", NULL, SRV_REJECT_COUNT);

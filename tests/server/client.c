@@ -224,7 +224,7 @@ void answer_free(struct answer *answer) {
 }
 
 const char *answer_header(const struct answer *answer, const char *name) {
-    static char value[4096];
+    static _Thread_local char value[4096];
     size_t n = strlen(name);
     for (const char *line = answer->head ? strstr(answer->head, "\r\n") : NULL; line; line = strstr(line + 2, "\r\n")) {
         if (strncasecmp(line + 2, name, n) == 0 && line[2 + n] == ':') {

@@ -56,7 +56,7 @@ struct answer {
 
 void answer_free(struct answer *answer);
 
-/* answer_header - value of a header in a static buffer, NULL if absent. */
+/* answer_header - value of a header in a buffer of the thread's, NULL if absent. */
 const char *answer_header(const struct answer *answer, const char *name);
 
 /* struct client - a connection; `text` holds bytes that were received and not read yet. */
