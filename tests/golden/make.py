@@ -627,6 +627,36 @@ def decoding(everything):
          "return": everything})  # fmt: skip
 
 
+# ---- /check ---------------------------------------------------------------------------------------------------------
+
+
+def check_cases():
+    """What a student sends: right, nearly right, forgot the mask, wrong shape."""
+    rng = np.random.default_rng(100)
+    one = qkv(101)
+    right = answer("/attention", plain(one))
+    sent = {name: np.round(right[name], 7) for name in ("output", "weights")}
+    case("check_passes", "/check", {"endpoint": "attention", "request": {**one, "round": 2, "checks": False, "trace": True},
+         "answer": sent}, checks={"causality": {"requested": False}, "finite": {"holds": True}})  # fmt: skip
+    off = {name: np.round(array, 3) for name, array in sent.items()}
+    case("check_too_rough", "/check", {"endpoint": "attention", "request": one, "answer": off})
+    case("check_own_tolerance", "/check", {"endpoint": "attention", "request": one, "answer": off, "rtol": 0, "atol": 0.001})
+    case("check_no_tolerance", "/check", {"endpoint": "attention", "request": one, "answer": sent, "rtol": 0, "atol": 0})
+    case("check_forgot_the_mask", "/check", {"endpoint": "attention", "request": dict(one, causal=True), "answer": {
+         name: right[name] for name in ("output", "weights")}},
+         checks={"ok": False, "normalization": {"holds": True}, "causality": {"requested": True, "holds": False,
+                 "max_future_weight": float(np.triu(right["weights"], 1).max())}})  # fmt: skip
+    case("check_wrong_shape", "/check", {"endpoint": "attention", "request": one, "answer": {"output": right["output"].T}})
+    mha = dict(layer(102), num_heads=3)
+    found = answer("/mha", plain(dict(mha, **{"return": ["q", "heads"]})))
+    case("check_mha", "/check", {"endpoint": "mha", "request": mha, "answer": {"q": found["q"], "heads": found["heads"] + 1e-4}})
+    table = rounded(rng, 5, 3)
+    case("check_embed", "/check", {"endpoint": "embed", "request": {"ids": [1, 4, 1], "table": table},
+                                   "answer": {"output": table[[1, 4, 1]], "ids": [1, 4, 2]}})  # fmt: skip
+    case("check_lookup", "/check", {"endpoint": "lookup", "request": {"keys": {"eye": 2}, "values": [[1], [3]]},
+                                    "answer": {"nearest": [0, 1], "weights": [[0.7, 0.3], [0.3, 0.7]]}})  # fmt: skip
+
+
 def same(one, other):
     for name in ("output", "weights"):
         np.testing.assert_array_equal(one[2][name], other[2][name])
@@ -636,7 +666,7 @@ def same(one, other):
 
 
 def files():
-    for make in (english_lesson, turkish_lesson, lookup_lesson, embed_cases, attention_cases, mha_cases):
+    for make in (english_lesson, turkish_lesson, lookup_lesson, embed_cases, attention_cases, mha_cases, check_cases):
         make()
     for name, (path, request, expected) in sorted(CASES.items()):
         yield HERE / name / "route", f"POST {path}\n"

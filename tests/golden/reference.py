@@ -380,7 +380,29 @@ def answer_lookup(request):
     return one(sharpness)
 
 
-ENDPOINTS = {"/embed": answer_embed, "/attention": answer_attention, "/mha": answer_mha, "/lookup": answer_lookup}
+def answer_check(request):
+    """NumPy's allclose on every array that was sent."""
+    inner = {name: value for name, value in request["request"].items() if name not in ("round", "trace", "checks")}
+    inner["return"] = list(request["answer"])
+    computed = ENDPOINTS["/" + request["endpoint"]](draw(inner))
+    rtol, atol = request.get("rtol", 1e-5), request.get("atol", 1e-8)
+    arrays = {}
+    for name, sent in request["answer"].items():
+        expected, got = np.asarray(computed[name], dtype=float), tensor(sent)
+        arrays[name] = {"expected_shape": list(expected.shape), "got_shape": list(got.shape), "first_mismatch": None}
+        if expected.shape != got.shape:
+            arrays[name]["passed"] = False
+            continue
+        close = np.isclose(got, expected, rtol=rtol, atol=atol)
+        arrays[name].update(passed=bool(close.all()), max_abs_error=float(np.abs(got - expected).max()))
+        if not close.all():
+            index = tuple(int(i[0]) for i in np.nonzero(~close))
+            arrays[name]["first_mismatch"] = {"index": list(index), "expected": expected[index], "got": got[index]}
+    return {"passed": all(array["passed"] for array in arrays.values()), "arrays": arrays}
+
+
+ENDPOINTS = {"/embed": answer_embed, "/attention": answer_attention, "/mha": answer_mha, "/lookup": answer_lookup,
+             "/check": answer_check}  # fmt: skip
 
 
 def answer(path, request):
