@@ -38,7 +38,7 @@ ref_obj := $(call object,$(wildcard tests/ref/*.c))
 lib := $(BUILD)/libserver.a $(BUILD)/libapi.a $(BUILD)/libcore.a
 bench := $(call object,$(wildcard tests/bench/bench_*.c))
 fuzz := $(call object,$(wildcard tests/fuzz/fuzz_*.c))
-tool := $(patsubst %.c,$(BUILD)/%,$(filter-out %/wrong_gemm.c,$(wildcard tests/tools/*.c)))
+tool := $(patsubst %.c,$(BUILD)/%,$(filter-out %/wrong_gemm.c %/jumping_clock.c,$(wildcard tests/tools/*.c)))
 c_files := $(wildcard core/*.[ch] api/*.[ch] server/*.[ch] tests/*/*.[ch])
 
 .PHONY: all
@@ -73,13 +73,15 @@ help: ## this list
 suite: $(BUILD)/dikkat $(BUILD)/unit-tests $(tool) # every test, without the set-up
 	@PROGRAM=$(BUILD)/dikkat tests/tools/suite.sh $(BUILD)
 
-asan: ## the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+asan: ## the unit tests and the server under mixed load, under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(SUBMAKE) VARIANT=asan build/asan/unit-tests build/asan/dikkat
-	@tests/tools/asan.sh build/asan
+	@$(SUBMAKE) $(BUILD)/tests/tools/soak
+	@SOAK=$(BUILD)/tests/tools/soak tests/tools/asan.sh build/asan
 
-tsan: ## golden requests from many threads at once under ThreadSanitizer
-	@$(SUBMAKE) VARIANT=tsan build/tsan/tests/tools/replay
-	@tests/tools/tsan.sh build/tsan/tests/tools/replay
+tsan: ## many threads at once, and the whole server under mixed load, under ThreadSanitizer
+	@$(SUBMAKE) VARIANT=tsan build/tsan/tests/tools/replay build/tsan/dikkat
+	@$(SUBMAKE) $(BUILD)/tests/tools/soak
+	@SOAK=$(BUILD)/tests/tools/soak tests/tools/tsan.sh build/tsan
 
 valgrind: ## golden requests under Valgrind's memcheck
 	@$(SUBMAKE) VARIANT=valgrind build/valgrind/tests/tools/replay
@@ -110,8 +112,8 @@ DECIMAL_COUNT ?= 1000000000
 test-decimal: $(BUILD)/tests/tools/decimal_check ## 10^9 random doubles and floats against the C library (minutes)
 	$< $(DECIMAL_COUNT)
 
-soak: all ## the long harm tests
-	@PROGRAM=$(BUILD)/dikkat tests/tools/soak.sh
+soak: $(BUILD)/dikkat $(BUILD)/unit-tests $(BUILD)/tests/tools/soak ## the long harm tests, SOAK_SECONDS=600 of full load among them
+	@PROGRAM=$(BUILD)/dikkat tests/tools/soak.sh $(BUILD)
 
 openapi: $(BUILD)/tests/tools/yaml2json ## make openapi.json from openapi.yaml again (a test compares them)
 	@$< openapi.yaml >openapi.json.new && mv openapi.json.new openapi.json
@@ -148,6 +150,7 @@ $(fuzz:.o=): %: %.o $(lib)
 
 $(BUILD)/tests/tools/yaml2json: $(BUILD)/tests/tools/yaml2json.o
 	@echo link $@ && $(CC) $(CFLAGS) -o $@ $^ -lyaml
+$(BUILD)/tests/tools/soak: $(BUILD)/tests/server/client.o
 $(BUILD)/tests/tools/%: $(BUILD)/tests/tools/%.o $(lib)
 	$(call link)
 

@@ -1,7 +1,8 @@
 #!/bin/bash
-# asan.sh - the unit tests under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer.
+# asan.sh - the unit tests, then the server under mixed load, under AddressSanitizer, LeakSanitizer and
+# UndefinedBehaviorSanitizer.
 #
-#   asan.sh BUILD     BUILD/unit-tests and BUILD/dikkat built with them
+#   asan.sh BUILD     BUILD/unit-tests and BUILD/dikkat built with them; $SOAK is the load, built without
 #
 # A leak leaves Criterion's exit code at 0, so what the sanitizers write is looked for as well. Criterion itself now and
 # then forgets a block that it has allocated in its own code (frame 1); that is not counted. A suppression by name would
@@ -16,6 +17,7 @@ export UBSAN_OPTIONS=print_stacktrace=1:log_path=$log/report
 export PROGRAM=$build/dikkat OPENBLAS_NUM_THREADS=1
 timeout -k 5 900 "$build/unit-tests" --timeout 300 2>&1 | tee "$log/output"
 code=${PIPESTATUS[0]}
+timeout -k 5 120 "$SOAK" "${ASAN_SECONDS:-10}" || code=1
 cat "$log"/* | awk '
     /(Direct|Indirect) leak of/ {
         leak = $0; getline first; getline second
