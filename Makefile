@@ -115,8 +115,8 @@ test-decimal: $(BUILD)/tests/tools/decimal_check ## 10^9 random doubles and floa
 soak: $(BUILD)/dikkat $(BUILD)/unit-tests $(BUILD)/tests/tools/soak ## the long harm tests, SOAK_SECONDS=600 of full load among them
 	@PROGRAM=$(BUILD)/dikkat tests/tools/soak.sh $(BUILD)
 
-openapi: $(BUILD)/tests/tools/yaml2json ## make openapi.json from openapi.yaml again (a test compares them)
-	@$< openapi.yaml >openapi.json.new && mv openapi.json.new openapi.json
+openapi: $(BUILD)/tests/tools/yaml2json ## make server/web/openapi.json from openapi.yaml again (a test compares them)
+	@$< openapi.yaml >server/web/openapi.json.new && mv server/web/openapi.json.new server/web/openapi.json
 
 golden: ## make the golden answers again (python3-numpy)
 	python3 tests/golden/make.py
@@ -173,7 +173,7 @@ $(BUILD)/%.o: %.S $(BUILD)/flags
 
 # What api/*.S and server/*.S include as it is.
 $(call object,$(wildcard api/*.S)): $(wildcard api/examples/*.json)
-$(call object,$(wildcard server/*.S)): openapi.yaml openapi.json $(wildcard server/web/*)
+$(call object,$(wildcard server/*.S)): openapi.yaml $(wildcard server/web/*)
 
 # Only version.c knows the commit, so that a new one compiles nothing else.
 COMMIT ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)

@@ -14,6 +14,6 @@ srv_\name\()_end:
     file page_css, "server/web/page.css"
     file page_js, "server/web/page.js"
     file openapi_yaml, "openapi.yaml"
-    file openapi_json, "openapi.json"
+    file openapi_json, "server/web/openapi.json"
 
     .section .note.GNU-stack, "", %progbits

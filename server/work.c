@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 /* struct spread - tasks that several workers share; lives on the stack of the worker whose job it is. */
 struct spread {
@@ -79,8 +80,9 @@ static void help(struct srv_work *work, struct spread *spread) {
 static void *worker(void *arg) {
     struct srv_work *work = arg;
     own_slot = atomic_fetch_add(&work->started, 1);
-    /* Batch threads do not push aside the threads that serve connections; the priority stays the same. */
+    /* Threads that serve connections go first: workers are batch threads, and a little nicer than they. */
     sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
+    setpriority(PRIO_PROCESS, 0, 5);
     pthread_mutex_lock(&work->lock);
     for (;;) {
         struct spread *spread;

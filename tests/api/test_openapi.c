@@ -1,4 +1,5 @@
-/* test_openapi.c - openapi.json against the tables that drive the code: routes, fields, words, problem codes, examples.
+/* test_openapi.c - server/web/openapi.json against the tables that drive the code: routes, fields, words, problem
+ * codes, examples.
  *
  * Every comparison goes both ways, so that neither side can grow alone. All differences are printed, not only the
  * first.
@@ -18,7 +19,7 @@ static unsigned differences;
 
 static void load(void) {
     differences = 0;
-    document = json_load_file("openapi.json", 0, NULL);
+    document = json_load_file("server/web/openapi.json", 0, NULL);
     cr_assert(document, "openapi.json cannot be read; run the tests from the project's root");
 }
 

@@ -35,7 +35,7 @@ jq -r '
           (.value | resolve | select(.properties and (.properties | has("eye") or has("data") | not)) | fields($name + ".")),
           (.value | resolve | .items? // empty | resolve | select(.properties) | fields($name + "."));
       .paths | to_entries[] | select(.value.post) | "POST \(.key)" as $route
-      | .value.post.requestBody.content["application/json"].schema | fields("") | "\($route) \(.)"' openapi.json |
+      | .value.post.requestBody.content["application/json"].schema | fields("") | "\($route) \(.)"' server/web/openapi.json |
     sort -u >"$tmp/described"
 
 missing=$(comm -23 "$tmp/described" "$tmp/used")

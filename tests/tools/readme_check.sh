@@ -205,7 +205,7 @@ if [ "$update" = yes ]; then
     exit 0
 fi
 try_examples
-jq -r '.. | .properties? // empty | keys[]' openapi.json | sort -u >"$tmp/words"
+jq -r '.. | .properties? // empty | keys[]' server/web/openapi.json | sort -u >"$tmp/words"
 try_names
 ((commands > 0 && examples > 0 && tables == 1)) || failed=$((failed + 1))
 echo "$commands commands of $readme print what it says, $examples examples are answered, $names names are there; $failed failures"
