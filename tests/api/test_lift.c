@@ -289,7 +289,7 @@ Test(lift, random_documents, .timeout = 60) {
     size_t lifted = 0;
     for (int i = 0; i < DOCUMENTS; i++) {
         char *end = document(text, 0, dice(4));
-        const int flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL;
+        const size_t flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL;
         json_t *request = json_loadb(text, (size_t)(end - text), flags, NULL);
         cr_assert_not_null(request, "%s", text);
         struct api_arena arena;
@@ -322,7 +322,7 @@ Test(lift, malformed_documents, .timeout = 60) {
             size = at;
         else
             text[at] = alien[dice(sizeof alien - 1)];
-        const int flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL;
+        const size_t flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL;
         json_error_t expected = {0}, got = {0};
         struct api_arena arena;
         struct api_lift lift;
