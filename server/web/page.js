@@ -66,8 +66,23 @@ function showChecks(into, checks) {
     const figures = Object.entries(check).filter(([k]) => k !== "holds" && k !== "requested");
     const asked = check.requested === false ? " (not requested)" : "";
     const kind = check.holds ? "good" : check.requested === false ? "open" : "bad";
-    list.append(make("li", `${name}${check.holds ? " holds" : " does not hold"}${asked}: ` +
-      figures.map(([k, v]) => `${k.replaceAll("_", " ")} ${v}`).join(", "), kind));
+    const text = figures.map(([k, v]) => `${k.replaceAll("_", " ")} ${v}`).join(", ");
+    list.append(make("li", `${name}${check.holds ? " holds" : " does not hold"}${asked}${text && `: ${text}`}`, kind));
+  }
+  into.append(list);
+}
+
+// The verdict of /check on each array that was sent.
+function showVerdicts(into, answer) {
+  if (!answer.arrays) return;
+  into.append(make("h2", answer.passed ? "Every array is right" : "Not every array is right"));
+  const list = make("ul");
+  for (const [name, verdict] of Object.entries(answer.arrays)) {
+    const miss = verdict.first_mismatch;
+    const where = miss ? `: at [${miss.index.join(", ")}] expected ${miss.expected}, got ${miss.got}` : "";
+    const shapes = [verdict.expected_shape, verdict.got_shape].map((s) => `(${s.join(", ")})`);
+    const shape = shapes[0] === shapes[1] ? "" : `: shape ${shapes[0]} expected, got ${shapes[1]}`;
+    list.append(make("li", name + where + shape, verdict.passed ? "good" : "bad"));
   }
   into.append(list);
 }
@@ -84,10 +99,11 @@ function showProblem(into, problem) {
 }
 
 function show(answer) {
-  const order = ["weights", "output"];
+  const first = ["output", "weights"]; // the last of them comes first
+  showVerdicts(at("checks"), answer);
   showChecks(at("checks"), answer.checks);
   const names = Object.keys(answer).filter((n) => Array.isArray(answer[n]) && n !== "trace" && n !== "results");
-  names.sort((a, b) => (order.indexOf(a) + 9) % 10 - (order.indexOf(b) + 9) % 10);
+  names.sort((a, b) => first.indexOf(b) - first.indexOf(a));
   for (const name of names) showTensor(at("pictures"), name, answer[name]);
   for (const result of answer.results || []) {
     at("pictures").append(make("h2", `sharpness ${result.sharpness}: accuracy ${result.accuracy}, mean own weight ${result.mean_own_weight}`));
