@@ -27,6 +27,11 @@ static bool misfit(struct api_attend *a, const char *name, const char *expected,
 
 #define TEXT(...) api_arena_printf(a->job->arena, __VA_ARGS__)
 
+static const char *shape_text(struct api_attend *a, const struct attn_tensor *tensor) {
+    const char *text = api_shape_text(a->job, tensor);
+    return text ? text : "";
+}
+
 /* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
 static bool refuse_beside_qkv(struct api_attend *a) {
@@ -108,14 +113,17 @@ static bool plan_projection(struct api_attend *a, struct api_side *side) {
 static bool plan_side(struct api_attend *a, struct api_side *side) {
     const struct attn_tensor *in = side->input;
     if (in->rank != a->q.input->rank)
-        return misfit(a, side->input_name, TEXT("of rank %u like %s", a->q.input->rank, a->q.input_name),
+        return misfit(a, side->input_name,
+                      TEXT("of rank %u like %s, %s", a->q.input->rank, a->q.input_name, shape_text(a, a->q.input)),
                       api_shape_text(a->job, in), NULL);
     side->n = in->shape[in->rank - 2];
     side->d_in = in->shape[in->rank - 1];
     side->groups = attn_tensor_count(in) / (side->n * side->d_in);
     if (a->batched && in->shape[0] != a->q.input->shape[0])
-        return misfit(a, side->input_name, TEXT("a batch of %zu like %s", a->q.input->shape[0], a->q.input_name),
-                      api_shape_text(a->job, in), NULL);
+        return misfit(
+            a, side->input_name,
+            TEXT("a batch of %zu like %s, %s", a->q.input->shape[0], a->q.input_name, shape_text(a, a->q.input)),
+            api_shape_text(a->job, in), NULL);
     return plan_projection(a, side);
 }
 
@@ -184,7 +192,8 @@ static bool plan_own_heads(struct api_attend *a) {
         return api_refuse(a->job, "conflict", "/num_kv_heads", "`num_kv_heads` is %zu but %s has %zu heads, %s.",
                           kv_heads, a->k.input_name, a->k.heads, api_shape_text(a->job, a->k.input));
     if (a->v.heads != a->k.heads)
-        return misfit(a, a->v.input_name, TEXT("of %zu heads like %s", a->k.heads, a->k.input_name),
+        return misfit(a, a->v.input_name,
+                      TEXT("of %zu heads like %s, %s", a->k.heads, a->k.input_name, shape_text(a, a->k.input)),
                       api_shape_text(a->job, a->v.input), NULL);
     return true;
 }
@@ -202,13 +211,15 @@ static bool plan_heads(struct api_attend *a) {
     if (a->k.d != a->q.d) {
         bool grouping = a->joined && a->k.d_out % a->q.d == 0 && a->q.heads % (a->k.d_out / a->q.d) == 0;
         return misfit(a, columns_of(&a->k),
-                      a->joined ? TEXT("%zu columns: %zu heads of q's %zu", a->k.heads * a->q.d, a->k.heads, a->q.d)
-                                : TEXT("%zu columns like %s", a->q.d, columns_of(&a->q)),
+                      TEXT("of %zu columns: %zu heads of %zu as in %s, %s", (a->joined ? a->k.heads : 1) * a->q.d,
+                           a->joined ? a->k.heads : 1, a->q.d, columns_of(&a->q),
+                           shape_text(a, a->q.w ? a->q.w : a->q.input)),
                       api_shape_text(a->job, a->k.w ? a->k.w : a->k.input),
                       grouping ? TEXT("With \"num_kv_heads\": %zu it fits.", a->k.d_out / a->q.d) : NULL);
     }
     if (a->k.n != a->v.n)
-        return misfit(a, a->v.input_name, TEXT("of %zu rows like %s", a->k.n, a->k.input_name),
+        return misfit(a, a->v.input_name,
+                      TEXT("of %zu rows like %s, %s", a->k.n, a->k.input_name, shape_text(a, a->k.input)),
                       api_shape_text(a->job, a->v.input), "Each key has one value.");
     return true;
 }

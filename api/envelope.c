@@ -105,6 +105,8 @@ static bool refuse_text(struct api_job *job, const json_error_t *error, const ch
             api_refuse(job, "invalid_unicode", NULL, "A string holds half of a surrogate pair.");
         else
             api_refuse(job, "not_json", NULL, "The body is not JSON: %s.", why ? why : "it cannot be read");
+        if (offset < size && strchr("NI-", body[offset]))
+            job->problem->hint = "NaN, Infinity and -Infinity are read in arrays of numbers only.";
     }
     report_place(job, body, size, offset);
     return false;

@@ -189,8 +189,8 @@ static enum srv_framing_fault read_field(struct reading *r, const struct srv_fie
                                                : SRV_FRAMING_OK;
 }
 
-enum srv_framing_fault srv_framing_check(const char *version, const char *method, const struct srv_field *fields,
-                                         size_t count, struct srv_framing *framing) {
+enum srv_framing_fault srv_framing_check(const char *version, const struct srv_field *fields, size_t count,
+                                         struct srv_framing *framing) {
     *framing = (struct srv_framing){0};
     struct reading r = {.framing = framing, .version_0 = strcmp(version, "HTTP/1.0") == 0};
     if (strncmp(version, "HTTP/1.", 7) != 0 || !isdigit((unsigned char)version[7]) || version[8]) {
@@ -216,17 +216,12 @@ enum srv_framing_fault srv_framing_check(const char *version, const char *method
         return fault(&r, SRV_FRAMING_BAD, "HTTP/1.1 requires a Host header.");
     }
     framing->detail = detail;
-    bool has_body = strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0;
-    if (!first && has_body && !r.lengths && !r.codings) {
-        return fault(&r, SRV_FRAMING_NO_LENGTH, "Send Content-Length, or Transfer-Encoding: chunked.");
-    }
     return first;
 }
 
 int srv_framing_status(enum srv_framing_fault fault) {
     static const short status[] = {[SRV_FRAMING_OK] = 200,
                                    [SRV_FRAMING_BAD] = 400,
-                                   [SRV_FRAMING_NO_LENGTH] = 411,
                                    [SRV_FRAMING_EXPECTATION] = 417,
                                    [SRV_FRAMING_UNKNOWN_CODING] = 501,
                                    [SRV_FRAMING_VERSION] = 505};
@@ -236,7 +231,6 @@ int srv_framing_status(enum srv_framing_fault fault) {
 const char *srv_framing_code(enum srv_framing_fault fault) {
     static const char *const code[] = {[SRV_FRAMING_OK] = NULL,
                                        [SRV_FRAMING_BAD] = "bad_request",
-                                       [SRV_FRAMING_NO_LENGTH] = "length_required",
                                        [SRV_FRAMING_EXPECTATION] = "expectation_failed",
                                        [SRV_FRAMING_UNKNOWN_CODING] = "not_implemented",
                                        [SRV_FRAMING_VERSION] = "http_version"};

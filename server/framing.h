@@ -19,7 +19,6 @@ struct srv_field {
 enum srv_framing_fault {
     SRV_FRAMING_OK,
     SRV_FRAMING_BAD,            /* 400, then close */
-    SRV_FRAMING_NO_LENGTH,      /* 411: a method with a body, without Content-Length or Transfer-Encoding */
     SRV_FRAMING_EXPECTATION,    /* 417: an Expect other than 100-continue */
     SRV_FRAMING_UNKNOWN_CODING, /* 501, then close: a transfer coding other than chunked */
     SRV_FRAMING_VERSION         /* 505, then close: not HTTP/1.x */
@@ -40,15 +39,15 @@ struct srv_framing {
 
 /* srv_framing_check - checks Host, Content-Length, Transfer-Encoding, Expect and the form of every line.
  *
- *     version, method   "HTTP/1.1", "POST"
+ *     version   "HTTP/1.1"
  *
  * Refused as SRV_FRAMING_BAD: a name that is not a token (also with a space before the colon), control characters in a
  * value, no or several Host lines in HTTP/1.1 (several also in 1.0), a malformed Host, repeated or malformed
  * Content-Length, Content-Length beside Transfer-Encoding, Transfer-Encoding in HTTP/1.0, repeated, or chunked twice or
  * not last.
  */
-enum srv_framing_fault srv_framing_check(const char *version, const char *method, const struct srv_field *fields,
-                                         size_t count, struct srv_framing *framing);
+enum srv_framing_fault srv_framing_check(const char *version, const struct srv_field *fields, size_t count,
+                                         struct srv_framing *framing);
 
 /* srv_framing_status, srv_framing_code - status and problem code of a fault. */
 int srv_framing_status(enum srv_framing_fault fault);

@@ -38,6 +38,11 @@ static bool body_is_welcome(struct srv_request *request) {
     uint64_t limit = request->server->options.max_body_bytes;
     enum srv_coding coding;
     char detail[128];
+    if (strcmp(request->method, "POST") == 0 && !framing->has_length && !framing->chunked) {
+        request->close = true; /* a body may follow all the same */
+        return refuse(request, "length_required", "Send Content-Length, or Transfer-Encoding: chunked.",
+                      SRV_REJECT_FRAMING);
+    }
     if (limit && framing->has_length && framing->length > limit) {
         snprintf(detail, sizeof detail, "The body has %llu bytes, the limit is %llu.",
                  (unsigned long long)framing->length, (unsigned long long)limit);

@@ -155,7 +155,7 @@ const char *srv_head_read(struct srv_request *request, const char *url, const ch
         *detail = "The head holds a NUL, a line that does not end in CR LF, or a folded line.";
         return "bad_request";
     }
-    enum srv_framing_fault fault = srv_framing_check(version, method, all.fields, all.count, &request->head.framing);
+    enum srv_framing_fault fault = srv_framing_check(version, all.fields, all.count, &request->head.framing);
     if (fault != SRV_FRAMING_OK) {
         *detail = request->head.framing.detail;
         return srv_framing_code(fault);

@@ -35,7 +35,7 @@ static const struct refusal refusals[] = {
     {"/embed", "{\"ids\":[01]," TABLE "}", 400, "not_json", NULL, NULL, 1, 0},
     {"/embed", "{\"ids\":[1]}{}", 400, "not_json", NULL, NULL, 1, 12},
     {"/embed", "{\"ids\":[1]} x", 400, "not_json", NULL, NULL, 1, 13},
-    {"/embed", "{\"scale\":NaN," IDS "," TABLE "}", 400, "not_json", NULL, NULL, 1, 0},
+    {"/embed", "{\"scale\":NaN," IDS "," TABLE "}", 400, "not_json", NULL, "arrays of numbers", 1, 0},
     {"/embed", "{'ids':[1]}", 400, "not_json", NULL, NULL, 1, 0},
     {"/embed", "{\"ids\":[1],\"ids\":[2]," TABLE "}", 400, "duplicate_field", "/ids", NULL, 1, 0},
     {"/embed", "{\"texts\":[\"a\"],\"vocab\":{\"a\":0,\"a\":1}," TABLE "}", 400, "duplicate_field", "/vocab/a", NULL, 1,
