@@ -220,9 +220,11 @@ static void show_kinds(double duration) {
     unsigned long long all = 0, failed = 0;
     printf("%-26s %10s %8s %9s %9s %9s\n", "request", "count", "failed", "p50 ms", "p99 ms", "p99.9 ms");
     for (const struct kind *kind = kinds; kind < kinds + KINDS; kind++) {
-        printf("%-26s %10llu %8llu %9.2f %9.2f %9.2f\n", kind->name, atomic_load(&kind->count),
-               atomic_load(&kind->failed), percentile_ms(kind, 0.5), percentile_ms(kind, 0.99),
-               percentile_ms(kind, 0.999));
+        printf("%-26s %10llu %8llu", kind->name, atomic_load(&kind->count), atomic_load(&kind->failed));
+        if (!kind->leaves) /* it is the client that ends these */
+            printf(" %9.2f %9.2f %9.2f", percentile_ms(kind, 0.5), percentile_ms(kind, 0.99),
+                   percentile_ms(kind, 0.999));
+        printf("\n");
         all += atomic_load(&kind->count);
         failed += atomic_load(&kind->failed);
     }
