@@ -104,7 +104,7 @@ static void score_row(struct row *r, struct ref_attention *ref) {
             long double bias = element(r->call->dtype, rule->bias.data, in_grid(&rule->bias, r->b, r->h, r->i, j));
             forbidden = isinf(bias) && bias < 0;
             s = forbidden ? bias : s + bias;
-            added += fabsl(bias);
+            added += forbidden ? 0 : fabsl(bias); /* its score before the bias is compared all the same */
         }
         if (rule->alibi) {
             long double away = fabsl((long double)j - position(rule, dims, r->b, r->i));
