@@ -188,7 +188,7 @@ static void ask(struct client *client, struct kind *kind, unsigned *state) {
 }
 
 static void *client_run(void *arg) {
-    unsigned state = (unsigned)(uintptr_t)arg;
+    unsigned state = *(const unsigned *)arg;
     struct client client = {.fd = -1};
     while (!atomic_load(&over)) {
         if (client.fd < 0) {
@@ -293,10 +293,13 @@ int main(int argc, char **argv) {
     struct memory memory = {.room = (size_t)(duration * 5) + 10};
     memory.kb = calloc(memory.room, sizeof *memory.kb);
     pthread_t threads[CLIENTS_MAX];
+    unsigned seeds[CLIENTS_MAX];
     double began = seconds();
-    for (size_t i = 0; i < clients; i++)
-        if (pthread_create(&threads[i], NULL, client_run, (void *)(uintptr_t)(i + 1)) != 0)
-            return 1;
+    for (size_t i = 0; i < clients; i++) {
+        seeds[i] = (unsigned)i + 1;
+        if (pthread_create(&threads[i], NULL, client_run, &seeds[i]) != 0)
+            clients = i; /* with those that there are */
+    }
     watch(&memory, began + duration);
     atomic_store(&over, true);
     for (size_t i = 0; i < clients; i++)
