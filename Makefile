@@ -158,7 +158,7 @@ $(BUILD)/libcore.a: $(core_obj)
 $(BUILD)/libapi.a: $(api_obj)
 $(BUILD)/libserver.a: $(server_obj)
 $(lib): $(BUILD)/list
-	@rm -f $@ && echo ar $@ && ar rcs $@ $(filter %.o,$^)
+	@rm -f $@ && echo ar $@ && $(AR) rcs $@ $(filter %.o,$^)
 
 link = @echo link $@ && $(CC) $(CFLAGS) -o $@ $^ $(LIBS) $(1)
 compile = @mkdir -p $(@D) && echo $(CC) $< && $(CC) $(CPPFLAGS) $(1) $(CFLAGS) -MMD -MP -c -o $@ $<
