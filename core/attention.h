@@ -30,7 +30,7 @@ struct attn_grid {
  *
  *     scale        any finite number; may be negative or 0
  *     softcap      > 0, or 0 for none
- *     bias         elements of the call's dtype, added
+ *     bias         elements of the call's dtype, added; -inf forbids the key as a mask does
  *     alibi        [heads] slopes: adds -slope_h * |j - p|; NULL for none
  *     mask         uint8_t, nonzero = may attend
  *     padding      [batch, n_k], nonzero = drop this key; NULL for none
@@ -40,10 +40,14 @@ struct attn_grid {
  *     bottom_right offset is n_k - n_q (lengths[b] - n_q with lengths, may be negative) instead of `past`
  *     left, right  window: keys p - left .. p + right; ATTN_OPEN = no bound
  *     sinks        [heads] logits that join the maximum and the denominator only; NULL for none
- *     fill         masked scores become fill_value (the textbook's -1e9) instead of disappearing
+ *     fill         masked scores become fill_value (the textbook's -1e9) instead of disappearing; one below the range
+ *                  of the dtype becomes its lowest number, -inf is no fill
  *
  * A key that is not allowed has no influence at all, whatever its k and v hold, unless `fill` gives it weight.
  * A row without an allowed key has weights 0, output 0 and logsumexp -inf (with sinks: logsumexp = the sink).
+ * Nothing is hidden where a key is allowed: a row in which some allowed score is NaN or +inf, or every one is -inf, has
+ * weight NaN at each allowed key (and still 0 at the others) and output NaN; an allowed value that is not finite shows
+ * in its column, also where its weight rounds to 0.
  */
 struct attn_rule {
     double scale, softcap;
