@@ -9,7 +9,7 @@
 set -eu
 
 run="gcc libc6-dev make libmicrohttpd-dev libjansson-dev libopenblas-dev zlib1g-dev"
-test="libcriterion-dev libyaml-dev curl jq"
+test="libcriterion-dev libyaml-dev curl jq openssl"
 all="clang clang-format clang-tidy libclang-rt-dev cppcheck valgrind haproxy prometheus chromium"
 
 case "${1:-}" in
