@@ -23,7 +23,7 @@ static struct attn_plan plan_of(const struct attn_call *call) {
     const struct attn_dims *d = &call->dims;
     size_t element = attn_dtype_size(call->dtype);
     struct attn_plan plan = {0};
-    plan.rows = most(1, least(d->n_q, ATTN_TILE_ROWS));
+    plan.rows = most(1, least(d->n_q, d->n_q < ATTN_LONG ? ATTN_SHORT_TILE_ROWS : ATTN_TILE_ROWS));
     plan.keys = most(16, least(ATTN_BLOCK_KEYS, block_multiply_adds / (plan.rows * (d->d + d->d_v))));
     plan.keys = most(1, least(plan.keys, d->n_k));
     plan.q_blocks = blocks(d->n_q, plan.rows);

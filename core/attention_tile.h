@@ -16,7 +16,8 @@
 #include "core/real.h"
 #include "core/softmax.h"
 
-enum { ATTN_TILE_ROWS = 64, ATTN_BLOCK_KEYS = 512 };
+/* Tiles of long sequences are higher: the library repacks a block of keys for each tile. */
+enum { ATTN_TILE_ROWS = 128, ATTN_SHORT_TILE_ROWS = 64, ATTN_LONG = 2048, ATTN_BLOCK_KEYS = 512 };
 
 /* struct attn_plan - how a call is cut, and where the pieces of a slot's work memory lie (bytes from its start). */
 struct attn_plan {

@@ -180,6 +180,35 @@ Test(attention_kernel, chunks_behind_a_past_equal_one_shot) {
         }
 }
 
+/* Long sequences are cut into higher tiles than short ones. */
+Test(attention_kernel, a_long_sequence_equals_its_pieces) {
+    enum { N = 2100, PIECE = 700 };
+    for (int weights = 0; weights < 2; weights++) {
+        struct world whole = world(1, 1, 1, N, N);
+        whole.call.rule.causal = true;
+        row(whole.v, 1500)[3] = (double)INFINITY;
+        attend(&whole, weights);
+        for (size_t past = 0; past < N; past += PIECE) {
+            struct world part = world(1, 1, 1, PIECE, past + PIECE);
+            memcpy(part.q, row(whole.q, past), (size_t)PIECE * D * sizeof(double));
+            memcpy(part.k, whole.k, (past + PIECE) * D * sizeof(double));
+            memcpy(part.v, whole.v, (past + PIECE) * D * sizeof(double));
+            part.call.rule.causal = true;
+            part.call.rule.past = (int64_t)past;
+            attend(&part, weights);
+            for (size_t i = 0; i < PIECE; i++) {
+                cr_assert(same(row(part.output, i), row(whole.output, past + i), 3));
+                cr_assert(isinf(row(whole.output, past + i)[3]) == (past + i >= 1500));
+                cr_assert(!weights ||
+                          same(part.weights + i * (past + PIECE), whole.weights + (past + i) * N, past + i));
+            }
+            cr_assert(same(part.lse, whole.lse + past, PIECE));
+            destroy(&part);
+        }
+        destroy(&whole);
+    }
+}
+
 Test(attention_kernel, examples_and_heads_are_independent) {
     for (int weights = 0; weights < 2; weights++) {
         size_t n = 20, heads = 6, kv_heads = 3;
