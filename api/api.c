@@ -170,6 +170,7 @@ static bool run_post(struct api_job *job, const struct api_endpoint *endpoint, c
 
 static bool run_endpoint(struct api_job *job, const struct api_endpoint *endpoint, const struct api_request *request) {
     api_write_init(job->writer, job->env->limits.memory_bytes, wants_pretty(request->query), -1);
+    job->writer->exec = job->env->exec;
     if (!endpoint->table)
         return endpoint->handle(job);
     api_write_object(job->writer, NULL);

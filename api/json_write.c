@@ -1,7 +1,7 @@
 /* json_write.c - see json_write.h. */
 #include "api/json_write.h"
 
-#include "api/decimal.h"
+#include "api/json_text.h"
 #include "api/pages.h"
 
 #include <assert.h>
@@ -9,12 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    FIRST_CAPACITY = 1024,
-    INTEGER_MAX_TEXT = 20,             /* -9223372036854775808 */
-    NUMBER_ROOM = API_DECIMAL_MAX + 2, /* with the separator */
-    RUN = 256                          /* numbers written between two looks at the capacity */
-};
+enum { FIRST_CAPACITY = 1024 };
 
 void api_write_init(struct api_writer *w, size_t limit, bool pretty, int round) {
     assert(round >= -1 && round <= 15);
@@ -27,17 +22,17 @@ void api_write_free(struct api_writer *w) {
     w->size = w->capacity = 0;
 }
 
-static bool fail(struct api_writer *w, bool over_limit) {
+bool api_text_fail(struct api_writer *w, bool over_limit) {
     w->failed = true;
     w->over_limit |= over_limit;
     return false;
 }
 
 /* Growing doubles the address space, not the memory in use: pages behind `size` stay untouched. */
-static bool grow(struct api_writer *w, size_t more) {
+bool api_text_grow(struct api_writer *w, size_t more) {
     size_t most = SIZE_MAX / 4;
     if (more > most - w->size)
-        return fail(w, false);
+        return api_text_fail(w, false);
     size_t capacity = w->capacity < most / 2 ? 2 * w->capacity : most;
     if (capacity < w->size + more)
         capacity = w->size + more;
@@ -45,31 +40,11 @@ static bool grow(struct api_writer *w, size_t more) {
         capacity = FIRST_CAPACITY;
     char *text = realloc(w->text, capacity);
     if (!text)
-        return fail(w, false);
+        return api_text_fail(w, false);
     w->text = text;
     w->capacity = capacity;
     api_pages_large(text, capacity);
     return true;
-}
-
-/* Room for `more` bytes, or false for good. */
-static inline bool room(struct api_writer *w, size_t more) {
-    if (w->failed)
-        return false;
-    return more <= w->capacity - w->size || grow(w, more);
-}
-
-/* Takes over what was written up to `end` and holds it against the limit. */
-static inline bool keep(struct api_writer *w, const char *end) {
-    w->size = (size_t)(end - w->text);
-    return !w->limit || w->size <= w->limit || fail(w, true);
-}
-
-static bool put(struct api_writer *w, const char *bytes, size_t size) {
-    if (!room(w, size))
-        return false;
-    memcpy(w->text + w->size, bytes, size);
-    return keep(w, w->text + w->size + size);
 }
 
 void api_write_reserve(struct api_writer *w, size_t more) {
@@ -77,35 +52,36 @@ void api_write_reserve(struct api_writer *w, size_t more) {
         return;
     if (w->limit && more > w->limit - w->size)
         more = w->limit - w->size;
-    if (more > w->capacity - w->size && !grow(w, more))
+    if (more > w->capacity - w->size && !api_text_grow(w, more))
         w->failed = false; /* only a hint: writing itself may still find room */
 }
 
-static bool line(struct api_writer *w, unsigned depth) {
+bool api_text_line(struct api_writer *w, unsigned depth) {
     size_t spaces = 2 * (size_t)depth;
-    if (!room(w, 1 + spaces))
+    if (!api_text_room(w, 1 + spaces))
         return false;
     char *p = w->text + w->size;
     *p++ = '\n';
     memset(p, ' ', spaces);
-    return keep(w, p + spaces);
+    return api_text_keep(w, p + spaces);
 }
 
 /* What stands before every value: comma, line break, and the key. */
-static bool begin(struct api_writer *w, const char *key) {
-    if (w->comma && !put(w, ",", 1))
+bool api_text_begin(struct api_writer *w, const char *key) {
+    if (w->comma && !api_text_put(w, ",", 1))
         return false;
-    if (w->pretty && w->depth && !w->after_name && !line(w, w->depth))
+    if (w->pretty && w->depth && !w->after_name && !api_text_line(w, w->depth))
         return false;
     w->comma = true;
     w->after_name = false;
     if (!key)
         return !w->failed;
-    return put(w, "\"", 1) && put(w, key, strlen(key)) && (w->pretty ? put(w, "\": ", 3) : put(w, "\":", 2));
+    return api_text_put(w, "\"", 1) && api_text_put(w, key, strlen(key)) &&
+           (w->pretty ? api_text_put(w, "\": ", 3) : api_text_put(w, "\":", 2));
 }
 
 static void open_bracket(struct api_writer *w, const char *key, const char *bracket) {
-    if (begin(w, key) && put(w, bracket, 1)) {
+    if (api_text_begin(w, key) && api_text_put(w, bracket, 1)) {
         w->depth++;
         w->comma = false;
     }
@@ -117,8 +93,8 @@ static void close_bracket(struct api_writer *w, const char *bracket) {
     assert(w->depth > 0 && !w->after_name);
     w->depth--;
     if (w->pretty && w->comma)
-        line(w, w->depth);
-    put(w, bracket, 1);
+        api_text_line(w, w->depth);
+    api_text_put(w, bracket, 1);
     w->comma = true;
 }
 
@@ -181,8 +157,8 @@ static bool put_string(struct api_writer *w, const char *utf8) {
     const unsigned char *p = (const unsigned char *)utf8;
     size_t length = strlen(utf8);
     if (length > SIZE_MAX / 16)
-        return fail(w, true);
-    if (!room(w, 6 * length + 2)) /* \u001f is the longest a byte can become */
+        return api_text_fail(w, true);
+    if (!api_text_room(w, 6 * length + 2)) /* \u001f is the longest a byte can become */
         return false;
     char *out = w->text + w->size;
     *out++ = '"';
@@ -201,38 +177,38 @@ static bool put_string(struct api_writer *w, const char *utf8) {
         }
     }
     *out++ = '"';
-    return keep(w, out);
+    return api_text_keep(w, out);
 }
 
 void api_write_string(struct api_writer *w, const char *key, const char *utf8) {
-    if (begin(w, key))
+    if (api_text_begin(w, key))
         put_string(w, utf8);
 }
 
 void api_write_member(struct api_writer *w, const char *utf8_name) {
-    if (begin(w, NULL) && put_string(w, utf8_name) && put(w, ": ", w->pretty ? 2 : 1)) {
+    if (api_text_begin(w, NULL) && put_string(w, utf8_name) && api_text_put(w, ": ", w->pretty ? 2 : 1)) {
         w->comma = false;
         w->after_name = true;
     }
 }
 
 void api_write_bool(struct api_writer *w, const char *key, bool value) {
-    if (begin(w, key))
-        put(w, value ? "true" : "false", value ? 4 : 5);
+    if (api_text_begin(w, key))
+        api_text_put(w, value ? "true" : "false", value ? 4 : 5);
 }
 
 void api_write_null(struct api_writer *w, const char *key) {
-    if (begin(w, key))
-        put(w, "null", 4);
+    if (api_text_begin(w, key))
+        api_text_put(w, "null", 4);
 }
 
 void api_write_raw(struct api_writer *w, const char *key, const char *json) {
-    if (begin(w, key))
-        put(w, json, strlen(json));
+    if (api_text_begin(w, key))
+        api_text_put(w, json, strlen(json));
 }
 
-static char *put_integer(char *out, int64_t value) {
-    char digits[INTEGER_MAX_TEXT], *p = digits + sizeof digits;
+char *api_text_integer(char *out, int64_t value) {
+    char digits[API_INTEGER_MAX], *p = digits + sizeof digits;
     uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
     do
         *--p = (char)('0' + rest % 10);
@@ -245,13 +221,13 @@ static char *put_integer(char *out, int64_t value) {
 }
 
 void api_write_integer(struct api_writer *w, const char *key, int64_t value) {
-    if (!begin(w, key) || !room(w, INTEGER_MAX_TEXT))
+    if (!api_text_begin(w, key) || !api_text_room(w, API_INTEGER_MAX))
         return;
     w->numbers++;
-    keep(w, put_integer(w->text + w->size, value));
+    api_text_keep(w, api_text_integer(w->text + w->size, value));
 }
 
-static char *put_non_finite(char *out, double value) {
+char *api_text_non_finite(char *out, double value) {
     const char *text = isnan(value) ? "\"NaN\"" : value < 0 ? "\"-Infinity\"" : "\"Infinity\"";
     size_t size = strlen(text);
     memcpy(out, text, size);
@@ -259,115 +235,15 @@ static char *put_non_finite(char *out, double value) {
 }
 
 void api_write_number(struct api_writer *w, const char *key, double value) {
-    if (!begin(w, key) || !room(w, NUMBER_ROOM))
+    if (!api_text_begin(w, key) || !api_text_room(w, API_NUMBER_ROOM))
         return;
     w->numbers++;
     char *out = w->text + w->size;
-    keep(w, isfinite(value) ? api_decimal_write_f64(out, value) : put_non_finite(out, value));
-}
-
-static char *put_f64(char *out, double value, int round) {
-    if (!isfinite(value))
-        return put_non_finite(out, value);
-    return round < 0 ? api_decimal_write_f64(out, value) : api_decimal_write_rounded(out, value, (unsigned)round);
-}
-
-static char *put_f32(char *out, float value, int round) {
-    if (!isfinite(value))
-        return put_non_finite(out, (double)value);
-    return round < 0 ? api_decimal_write_f32(out, value) : api_decimal_write_rounded_f32(out, value, (unsigned)round);
-}
-
-/* `count` elements of a tensor from element `from` on, separated; count <= RUN, and there is room. One loop per type,
- * so that the type is looked at once a run. */
-static char *put_elements(const struct api_writer *w, char *out, const struct attn_tensor *t, size_t from,
-                          size_t count) {
-    size_t gap = w->pretty ? 2 : 1;
-    switch (t->dtype) {
-    case ATTN_F64:
-        for (size_t i = 0; i < count; i++, out += gap) {
-            out = put_f64(out, ((const double *)t->data)[from + i], w->round);
-            memcpy(out, ", ", 2);
-        }
-        break;
-    case ATTN_F32:
-        for (size_t i = 0; i < count; i++, out += gap) {
-            out = put_f32(out, ((const float *)t->data)[from + i], w->round);
-            memcpy(out, ", ", 2);
-        }
-        break;
-    case ATTN_BOOL:
-        for (size_t i = 0; i < count; i++, out += gap) {
-            bool value = ((const uint8_t *)t->data)[from + i] != 0;
-            memcpy(out, value ? "true" : "false", 5);
-            out += value ? 4 : 5;
-            memcpy(out, ", ", 2);
-        }
-        break;
-    case ATTN_I64:
-        for (size_t i = 0; i < count; i++, out += gap) {
-            out = put_integer(out, ((const int64_t *)t->data)[from + i]);
-            memcpy(out, ", ", 2);
-        }
-        break;
-    }
-    return out - gap;
-}
-
-/* The innermost row: [a,b,c] on one line. */
-static bool put_row(struct api_writer *w, const struct attn_tensor *t, size_t from, size_t count) {
-    if (!put(w, "[", 1))
-        return false;
-    for (size_t done = 0, n; done < count; done += n) {
-        n = count - done < RUN ? count - done : RUN;
-        if ((done && !put(w, ", ", w->pretty ? 2 : 1)) || !room(w, n * NUMBER_ROOM))
-            return false;
-        if (!keep(w, put_elements(w, w->text + w->size, t, from + done, n)))
-            return false;
-    }
-    w->numbers += count;
-    return put(w, "]", 1);
-}
-
-/* Level `axis` of the nested list whose elements begin at `*from`; the recursion is at most ATTN_MAX_RANK deep. */
-static bool put_level(struct api_writer *w, const struct attn_tensor *t, unsigned axis, size_t *from) {
-    size_t n = t->shape[axis];
-    if (axis + 1 == t->rank) {
-        *from += n;
-        return put_row(w, t, *from - n, n);
-    }
-    if (!put(w, "[", 1))
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        if (i && !put(w, ",", 1))
-            return false;
-        if (w->pretty && !line(w, w->depth + axis + 1))
-            return false;
-        if (!put_level(w, t, axis + 1, from))
-            return false;
-    }
-    if (w->pretty && n && !line(w, w->depth + axis))
-        return false;
-    return put(w, "]", 1);
-}
-
-void api_write_tensor(struct api_writer *w, const char *key, const struct attn_tensor *tensor) {
-    if (!begin(w, key))
-        return;
-    if (tensor->rank == 0) {
-        if (room(w, NUMBER_ROOM) && keep(w, put_elements(w, w->text + w->size, tensor, 0, 1)))
-            w->numbers++;
-        return;
-    }
-    size_t count = attn_tensor_count(tensor), typical = tensor->dtype == ATTN_F64 ? 21 : 11;
-    if (count < SIZE_MAX / 64)
-        api_write_reserve(w, count * typical);
-    size_t from = 0;
-    put_level(w, tensor, 0, &from);
+    api_text_keep(w, isfinite(value) ? api_decimal_write_f64(out, value) : api_text_non_finite(out, value));
 }
 
 void api_write_shape(struct api_writer *w, const char *key, const struct attn_tensor *tensor) {
-    if (!begin(w, key) || !room(w, 2 + ATTN_MAX_RANK * (INTEGER_MAX_TEXT + 2)))
+    if (!api_text_begin(w, key) || !api_text_room(w, 2 + ATTN_MAX_RANK * (API_INTEGER_MAX + 2)))
         return;
     char *out = w->text + w->size;
     *out++ = '[';
@@ -376,16 +252,16 @@ void api_write_shape(struct api_writer *w, const char *key, const struct attn_te
             *out++ = ',';
         if (axis && w->pretty)
             *out++ = ' ';
-        out = put_integer(out, (int64_t)tensor->shape[axis]);
+        out = api_text_integer(out, (int64_t)tensor->shape[axis]);
     }
     *out++ = ']';
-    keep(w, out);
+    api_text_keep(w, out);
 }
 
 char *api_write_finish(struct api_writer *w, size_t *size) {
     assert(w->failed || (w->depth == 0 && w->comma));
     *size = 0;
-    if (!room(w, 2) || !put(w, "\n", 1)) {
+    if (!api_text_room(w, 2) || !api_text_put(w, "\n", 1)) {
         api_write_free(w);
         return NULL;
     }

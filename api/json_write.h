@@ -2,6 +2,7 @@
 #ifndef API_JSON_WRITE_H
 #define API_JSON_WRITE_H
 
+#include "core/exec.h"
 #include "core/tensor.h"
 
 #include <stdbool.h>
@@ -13,8 +14,11 @@
  *     text, size   malloc'd; grows without copying where the system allows (mremap); memory is touched only as it is
  *                  filled
  *     limit        longest document, 0 is no limit; beyond it `failed` and `over_limit` are set and nothing more is
- * written round        decimals for numbers, or -1 for the shortest exact text pretty       two spaces a level; the
- * innermost row of a tensor stays on one line numbers      how many numbers were written
+ *                  written
+ *     round        decimals for numbers, or -1 for the shortest exact text
+ *     pretty       two spaces a level; the innermost row of a tensor stays on one line
+ *     exec         runs the tasks that write a large tensor; NULL: this thread does
+ *     numbers      how many numbers were written
  */
 struct api_writer {
     char *text;
@@ -24,6 +28,7 @@ struct api_writer {
     bool comma;      /* internal: a value precedes at this level */
     bool after_name; /* internal: api_write_member precedes */
     unsigned depth;
+    const struct attn_exec *exec;
     uint64_t numbers;
 };
 

@@ -274,3 +274,80 @@ Test(json_write, given_up) {
     cr_assert_eq(fault_live(), 0);
     fault_disarm();
 }
+
+/* --- by several tasks ----------------------------------------------------------------------------------------------
+ */
+
+static void run_backwards(void *ctx, size_t n, attn_task *task, void *arg) {
+    (void)ctx;
+    while (n--)
+        task(arg, n, n % 3);
+}
+
+static bool runs_out(void *ctx) { /* stops after as many looks as *ctx says */
+    size_t *looks = ctx;
+    return *looks == 0 || --*looks == 0;
+}
+
+static char *text_of(const struct attn_tensor *t, const struct attn_exec *exec, bool pretty, int round, size_t limit,
+                     size_t *size) {
+    struct api_writer w;
+    api_write_init(&w, limit, pretty, round);
+    w.exec = exec;
+    api_write_object(&w, NULL);
+    api_write_tensor(&w, "a", t);
+    api_write_object_end(&w);
+    cr_assert(w.failed || w.numbers == attn_tensor_count(t));
+    char *text = api_write_finish(&w, size);
+    api_write_free(&w);
+    return text;
+}
+
+/* The text of a large tensor does not depend on who writes it, also when the tasks are stopped in the middle. */
+Test(json_write, tasks_write_what_one_thread_writes) {
+    static const size_t shapes[][3] = {{2, 700, 100}, {1, 2, 70000}, {70001, 1, 1}, {3, 37, 613}, {1, 1, 65536}};
+    double *data = malloc(140000 * sizeof *data);
+    for (size_t i = 0; i < 140000; i++)
+        data[i] = i % 97 == 0 ? NAN : sin((double)i) * exp2((double)(i % 90) - 45);
+    struct attn_exec exec = {.slots = 3, .run = run_backwards};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (int dtype = ATTN_F64; dtype <= ATTN_I64; dtype++)
+            for (int way = 0; way < 3; way++) {
+                struct attn_tensor t = {(enum attn_dtype)dtype, 3, {shapes[s][0], shapes[s][1], shapes[s][2]}, data};
+                size_t size, other_size, looks = 2;
+                char *one = text_of(&t, NULL, way == 1, way == 2 ? 3 : -1, 0, &size);
+                char *many = text_of(&t, &exec, way == 1, way == 2 ? 3 : -1, 0, &other_size);
+                struct attn_exec ending = {3, run_backwards, runs_out, &looks};
+                cr_assert(size == other_size && memcmp(one, many, size) == 0, "shape %zu dtype %d way %d", s, dtype,
+                          way);
+                free(many);
+                many = text_of(&t, &ending, way == 1, way == 2 ? 3 : -1, 0, &other_size);
+                cr_assert(size == other_size && memcmp(one, many, size) == 0, "stopped: shape %zu dtype %d", s, dtype);
+                free(many);
+                cr_assert_null(text_of(&t, &exec, way == 1, way == 2 ? 3 : -1, size - 2, &other_size));
+                free(one);
+            }
+    free(data);
+}
+
+Test(json_write, tasks_without_memory) {
+    double *data = malloc(70000 * sizeof *data);
+    for (size_t i = 0; i < 70000; i++)
+        data[i] = cos((double)i);
+    struct attn_tensor t = {ATTN_F64, 2, {700, 100}, data};
+    struct attn_exec exec = {.slots = 3, .run = run_backwards};
+    size_t size, other_size;
+    char *one = text_of(&t, NULL, false, -1, 0, &size);
+    unsigned n = 1;
+    for (bool fired = true; fired; n++) {
+        fault_arm(n, n % 2);
+        char *many = text_of(&t, &exec, false, -1, 0, &other_size);
+        fired = fault_disarm();
+        cr_assert(!many || (size == other_size && memcmp(one, many, size) == 0), "allocation %u", n);
+        cr_assert(many || fired);
+        free(many);
+    }
+    cr_assert_gt(n, 8);
+    free(one);
+    free(data);
+}
