@@ -69,27 +69,33 @@ if [ "$podman" ] && ! "${engine[@]}" run --rm "${safe[@]}" "$image" --version >/
 fi
 
 # start NAME FLAG...: runs the image in the background. Sets $container, $url where it answers, and $start_ms, the time
-# from the start of its process to the first answer.
+# from the start of its process to the first answer. A port that somebody else holds is left for another.
 start() {
-    local port=$((20000 + RANDOM % 20000)) poll started
+    local port poll started
     container=dikkat-test-$$-$1
-    url=http://127.0.0.1:$port
     shift
     names+=("$container")
-    (
-        for _ in $(seq 1000); do
-            curl -sf -m 2 -o /dev/null "$url/health/ready" && date +%s%3N >"$log/answered" && exit
-            sleep 0.01
-        done
-    ) &
-    poll=$!
-    rm -f "$log/answered"
-    "${engine[@]}" run -d --name "$container" "${safe[@]}" -p "127.0.0.1:$port:8080" "$@" "$image" >"$log/run" 2>&1 || {
+    for _ in $(seq 20); do
+        port=$((10000 + RANDOM % 20000)) # below the ports that the kernel gives to clients
+        url=http://127.0.0.1:$port
+        rm -f "$log/answered"
+        (
+            for _ in $(seq 1000); do
+                curl -sf -m 2 -o /dev/null "$url/health/ready" && date +%s%3N >"$log/answered" && exit
+                sleep 0.01
+            done
+        ) &
+        poll=$!
+        "${engine[@]}" run -d --name "$container" "${safe[@]}" -p "127.0.0.1:$port:8080" "$@" "$image" >"$log/run" 2>&1 &&
+            break
         kill "$poll"
+        "${engine[@]}" rm -f "$container" >/dev/null 2>&1
+        grep -qE 'in use|already allocated' "$log/run" || break
+    done
+    wait "$poll" || {
         cat "$log/run"
         return 1
     }
-    wait "$poll"
     [ -s "$log/answered" ] || return 1
     started=$("${engine[@]}" inspect --format '{{json .State.StartedAt}}' "$container")
     start_ms=$(($(cat "$log/answered") - $(date -d "${started//\"/}" +%s%3N)))
