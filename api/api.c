@@ -73,10 +73,9 @@ static bool refuse_path(struct api_job *job, const char *path) {
     const char *paths[ENDPOINTS + 1] = {0};
     for (size_t i = 0; i < ENDPOINTS; i++)
         paths[i] = endpoints[i].path;
-    const char *closest = api_closest(paths, path);
-    api_refuse(job, "not_found", NULL, "There is nothing under this path.%s%s%s", closest ? " Did you mean " : "",
-               closest ? closest : "", closest ? "?" : "");
-    job->problem->hint = closest ? api_arena_printf(job->arena, "Did you mean %s?", closest) : NULL;
+    const char *hint = api_guess_text(job, api_guess_word(paths, path));
+    api_refuse(job, "not_found", NULL, "There is nothing under this path.%s%s", hint ? " " : "", hint ? hint : "");
+    job->problem->hint = hint;
     return false;
 }
 

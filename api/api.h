@@ -100,8 +100,8 @@ void api_response_free(struct api_response *response);
 
 /* api_problem_response - a problem document for what the server itself refuses (408, 413 by length, 415, 429, 431, 503
  * ...), in the same form as all others. `code` names a row of the problem table (api/problem.c), which gives status and
- * title; `detail` may be NULL. */
-void api_problem_response(struct api_response *response, const char *code, const char *detail);
+ * title; `detail` and `hint` may be NULL. */
+void api_problem_response(struct api_response *response, const char *code, const char *detail, const char *hint);
 
 /* struct api_route - one row of the route table, in the order of the documentation.
  * The server adds its own (health, metrics, page, openapi) to it; a test compares all with openapi.yaml. */

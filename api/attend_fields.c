@@ -51,12 +51,12 @@ static const struct api_table rope_table = {"Rope", rope_fields, API_ROPE_FIELDS
                        .doc = "Texts or ids whose embedding takes the place of x."},                                   \
     [API_AT_CONTEXT] = TENSOR("context", 2, x_max_rank, 0, "(n_k, d_context) or (batch, n_k, d_context)",              \
                               "Source of k and v for cross-attention."),                                               \
-    [API_AT_WQ] = TENSOR("wq", 2, 2, matrix_flags, "(d, columns)", "q = x wq."),                                       \
-    [API_AT_WK] = TENSOR("wk", 2, 2, matrix_flags, "(d, columns)", "k = x wk."),                                       \
-    [API_AT_WV] = TENSOR("wv", 2, 2, matrix_flags, "(d, columns)", "v = x wv."),                                       \
-    [API_AT_BQ] = TENSOR("bq", 1, 1, 0, "(columns of wq)", "Added to x wq."),                                          \
-    [API_AT_BK] = TENSOR("bk", 1, 1, 0, "(columns of wk)", "Added to x wk."),                                          \
-    [API_AT_BV] = TENSOR("bv", 1, 1, 0, "(columns of wv)", "Added to x wv."),                                          \
+    [API_AT_WQ] = TENSOR("wq", 2, 2, matrix_flags, "(d, columns)", "It makes the queries, q = x @ wq."),               \
+    [API_AT_WK] = TENSOR("wk", 2, 2, matrix_flags, "(d, columns)", "It makes the keys, k = x @ wk."),                  \
+    [API_AT_WV] = TENSOR("wv", 2, 2, matrix_flags, "(d, columns)", "It makes the values, v = x @ wv."),                \
+    [API_AT_BQ] = TENSOR("bq", 1, 1, 0, "(columns of wq)", "Added to x @ wq."),                                        \
+    [API_AT_BK] = TENSOR("bk", 1, 1, 0, "(columns of wk)", "Added to x @ wk."),                                        \
+    [API_AT_BV] = TENSOR("bv", 1, 1, 0, "(columns of wv)", "Added to x @ wv."),                                        \
     [API_AT_WEIGHT_LAYOUT] = {.name = "weight_layout",                                                                 \
                               .accepts = API_CHOICE,                                                                   \
                               .flags = API_HAS_DEFAULT,                                                                \
@@ -96,7 +96,7 @@ static const struct api_table rope_table = {"Rope", rope_fields, API_ROPE_FIELDS
                             .max_rank = 1,                                                                             \
                             .shape = "(batch)",                                                                        \
                             .doc = "How many keys of each example count."},                                            \
-    [API_AT_CAUSAL] = FLAG("causal", 0, "Query i sees key j only if j <= i + offset."),                                \
+    [API_AT_CAUSAL] = FLAG("causal", 0, "Query i sees key j only if j <= i + offset, the length of the past."),        \
     [API_AT_CAUSAL_ALIGNMENT] = {.name = "causal_alignment",                                                           \
                                  .accepts = API_CHOICE,                                                                \
                                  .flags = API_HAS_DEFAULT,                                                             \
@@ -124,7 +124,8 @@ const struct api_table api_attention_table = {"AttentionRequest", attention_fiel
 
 static const struct api_field mha_fields[API_MHA_FIELDS] = {
     SHARED_ROWS(3, API_REQUIRED, API_REQUIRED, mha_results),
-    [API_AT_WO] = TENSOR("wo", 2, 2, API_REQUIRED, "(heads * d_v, d_out)", "output = joined heads wo."),
+    [API_AT_WO] =
+        TENSOR("wo", 2, 2, API_REQUIRED, "(heads * d_v, d_out)", "It mixes the heads, output = joined heads @ wo."),
     [API_AT_BO] = TENSOR("bo", 1, 1, 0, "(d_out)", "Added to the output."),
 };
 const struct api_table api_mha_table = {"MhaRequest", mha_fields, API_MHA_FIELDS};

@@ -86,6 +86,13 @@ static bool take_x(struct api_attend *a) {
     return true;
 }
 
+/* For a matrix whose other axis would fit. */
+static const char *transpose_hint(const struct api_attend *a, bool would_fit) {
+    return !would_fit  ? ""
+           : a->out_in ? " Its transpose fits: \"weight_layout\": \"in_out\" takes it as it is."
+                       : " Its transpose fits: \"weight_layout\": \"out_in\" takes it as it is, as PyTorch stores it.";
+}
+
 /* ---- projections ------------------------------------------------------------------------------------------------- */
 
 static bool plan_projection(struct api_attend *a, struct api_side *side) {
@@ -102,8 +109,8 @@ static bool plan_projection(struct api_attend *a, struct api_side *side) {
         return misfit(a, side->w_name,
                       a->out_in ? TEXT("(columns, %zu)", side->d_in) : TEXT("(%zu, columns)", side->d_in),
                       api_shape_text(a->job, side->w),
-                      TEXT("%s is %s: each of its rows has %zu numbers.", side->input_name,
-                           api_shape_text(a->job, side->input), side->d_in));
+                      TEXT("%s is %s: each of its rows has %zu numbers.%s", side->input_name,
+                           shape_text(a, side->input), side->d_in, transpose_hint(a, side->d_out == side->d_in)));
     if (side->b && side->b->shape[0] != side->d_out)
         return misfit(a, side->b_name, TEXT("(%zu,)", side->d_out), api_shape_text(a->job, side->b),
                       TEXT("One number for each column of %s.", side->w_name));
@@ -198,6 +205,22 @@ static bool plan_own_heads(struct api_attend *a) {
     return true;
 }
 
+/* k has other columns than q: because of its heads, or because it was sent transposed. */
+static bool misfit_columns(struct api_attend *a) {
+    const struct api_side *q = &a->q, *k = &a->k;
+    size_t heads = a->joined ? k->heads : 1;
+    const char *like = shape_text(a, q->w ? q->w : q->input), *hint = NULL;
+    if (a->joined && k->d_out % q->d == 0 && q->heads % (k->d_out / q->d) == 0)
+        hint = TEXT("With \"num_kv_heads\": %zu it fits.", k->d_out / q->d);
+    else if (!k->w && k->n == q->d_out && k->d_out == a->v.n)
+        hint = "It looks transposed: send one key a row, the product with its transpose is taken here.";
+    return misfit(a, columns_of(k),
+                  heads == 1 ? TEXT("of %zu columns like %s, %s", q->d, columns_of(q), like)
+                             : TEXT("of %zu columns: %zu heads of %zu as in %s, %s", heads * q->d, heads, q->d,
+                                    columns_of(q), like),
+                  api_shape_text(a->job, k->w ? k->w : k->input), hint);
+}
+
 static bool plan_heads(struct api_attend *a) {
     if (!(a->joined ? plan_joined_heads(a) : plan_own_heads(a)))
         return false;
@@ -208,15 +231,8 @@ static bool plan_heads(struct api_attend *a) {
         a->job->problem->got = TEXT("%zu", a->k.heads);
         return false;
     }
-    if (a->k.d != a->q.d) {
-        bool grouping = a->joined && a->k.d_out % a->q.d == 0 && a->q.heads % (a->k.d_out / a->q.d) == 0;
-        return misfit(a, columns_of(&a->k),
-                      TEXT("of %zu columns: %zu heads of %zu as in %s, %s", (a->joined ? a->k.heads : 1) * a->q.d,
-                           a->joined ? a->k.heads : 1, a->q.d, columns_of(&a->q),
-                           shape_text(a, a->q.w ? a->q.w : a->q.input)),
-                      api_shape_text(a->job, a->k.w ? a->k.w : a->k.input),
-                      grouping ? TEXT("With \"num_kv_heads\": %zu it fits.", a->k.d_out / a->q.d) : NULL);
-    }
+    if (a->k.d != a->q.d)
+        return misfit_columns(a);
     if (a->k.n != a->v.n)
         return misfit(a, a->v.input_name,
                       TEXT("of %zu rows like %s, %s", a->k.n, a->k.input_name, shape_text(a, a->k.input)),
@@ -303,7 +319,8 @@ static bool plan_output(struct api_attend *a) {
     if (a->wo->shape[a->out_in ? 1 : 0] != joined)
         return misfit(a, "wo", a->out_in ? TEXT("(columns, %zu)", joined) : TEXT("(%zu, columns)", joined),
                       api_shape_text(a->job, a->wo),
-                      TEXT("%zu heads of %zu columns are joined before wo.", a->q.heads, a->v.d));
+                      TEXT("%zu columns come out of the heads (%zu of %zu).%s", joined, a->q.heads, a->v.d,
+                           transpose_hint(a, a->wo->shape[a->out_in ? 0 : 1] == joined)));
     a->d_out = a->wo->shape[a->out_in ? 0 : 1];
     if (a->bo && a->bo->shape[0] != a->d_out)
         return misfit(a, "bo", TEXT("(%zu,)", a->d_out), api_shape_text(a->job, a->bo),

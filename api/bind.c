@@ -34,9 +34,15 @@ const char *api_describe(const struct api_job *job, const json_t *json) {
     }
 }
 
+const char *api_guess_text(struct api_job *job, struct api_guess guess) {
+    if (guess.hint)
+        return guess.hint;
+    return guess.name ? api_arena_printf(job->arena, "Did you mean \"%s\"?", guess.name) : NULL;
+}
+
 /* The forms that were possible, and what came instead. */
-static bool refuse_type(struct api_job *job, const struct api_field *field, const json_t *json,
-                        const struct api_place *place) {
+bool api_refuse_type(struct api_job *job, const struct api_field *field, const json_t *json,
+                     const struct api_place *place) {
     char forms[256];
     api_form_names(field->accepts, forms, sizeof forms);
     const char *got = api_describe(job, json);
@@ -44,6 +50,7 @@ static bool refuse_type(struct api_job *job, const struct api_field *field, cons
                      api_arena_printf(job->arena, "`%s` takes %s, not %s.", field->name, forms, got));
     job->problem->expected = api_arena_printf(job->arena, "%s", forms);
     job->problem->got = got;
+    job->problem->hint = api_type_hint(job, field, json);
     return false;
 }
 
@@ -69,11 +76,11 @@ static bool bind_choice(struct api_job *job, const struct api_field *field, cons
             *choice = i;
             return true;
         }
-    const char *words = api_words(job, field->choices), *closest = api_closest(field->choices, word);
+    const char *words = api_words(job, field->choices);
     api_refuse_place(job, "unknown_choice", place,
                      api_arena_printf(job->arena, "`%s` knows no \"%.64s\"; it takes %s.", field->name, word, words));
     job->problem->expected = words;
-    job->problem->hint = closest ? api_arena_printf(job->arena, "Did you mean \"%s\"?", closest) : NULL;
+    job->problem->hint = api_guess_text(job, api_guess_word(field->choices, word));
     return false;
 }
 
@@ -84,7 +91,7 @@ static bool bind_choices(struct api_job *job, json_t *json, const struct api_pla
         json_t *word = json_array_get(json, i);
         unsigned choice = 0;
         if (!json_is_string(word))
-            return refuse_type(job, value->field, word, &here);
+            return api_refuse_type(job, value->field, word, &here);
         if (!bind_choice(job, value->field, json_string_value(word), &here, &choice))
             return false;
         value->chosen |= 1u << choice;
@@ -101,7 +108,7 @@ static bool bind_strings(struct api_job *job, json_t *json, const struct api_pla
         struct api_place here = {.up = place, .index = i};
         json_t *item = json_array_get(json, i);
         if (!json_is_string(item))
-            return refuse_type(job, value->field, item, &here);
+            return api_refuse_type(job, value->field, item, &here);
         value->strings[i] = json_string_value(item);
     }
     return true;
@@ -116,7 +123,7 @@ static bool bind_pair(struct api_job *job, json_t *json, const struct api_place 
     const struct api_lifted *item = api_placeholder(job, json);
     value->form = API_PAIR;
     if (item ? item->boolean || item->fault || item->rank != 1 || item->count != 2 : json_array_size(json) != 2)
-        return refuse_type(job, value->field, json, place);
+        return api_refuse_type(job, value->field, json, place);
     for (size_t i = 0; i < 2; i++) {
         struct api_place here = {.up = place, .index = i};
         json_t *element = item ? NULL : json_array_get(json, i);
@@ -125,7 +132,7 @@ static bool bind_pair(struct api_job *job, json_t *json, const struct api_place 
             continue;
         }
         if (element && !json_is_number(element))
-            return refuse_type(job, value->field, element, &here);
+            return api_refuse_type(job, value->field, element, &here);
         double number = item ? ((const double *)item->data)[i] : json_number_value(element);
         if (!is_integral(number) || number < 0)
             return api_refuse_place(job, "bad_value", &here,
@@ -145,7 +152,7 @@ static bool bind_list(struct api_job *job, json_t *json, const struct api_place 
         struct api_place here = {.up = place, .index = i};
         json_t *item = json_array_get(json, i);
         if (!json_is_object(item))
-            return refuse_type(job, value->field, item, &here);
+            return api_refuse_type(job, value->field, item, &here);
         const char *prefix = api_place_pointer(job->arena, &here);
         if (!api_bind(job, value->field->object, item, prefix ? prefix : "", &value->list[i]))
             return false;
@@ -165,14 +172,14 @@ static bool bind_array(struct api_job *job, json_t *json, const struct api_place
         return true;
     }
     if (lifted)
-        return refuse_type(job, field, json, place);
+        return api_refuse_type(job, field, json, place);
     if (field->accepts & API_STRINGS)
         return bind_strings(job, json, place, value);
     if (field->accepts & API_CHOICES)
         return bind_choices(job, json, place, value);
     if (field->accepts & API_LIST)
         return bind_list(job, json, place, value);
-    return refuse_type(job, field, json, place);
+    return api_refuse_type(job, field, json, place);
 }
 
 static bool bind_object(struct api_job *job, json_t *json, const struct api_place *place, struct api_value *value) {
@@ -185,7 +192,7 @@ static bool bind_object(struct api_job *job, json_t *json, const struct api_plac
     if (field->accepts & (API_TENSOR | API_MASK | API_IDS))
         return api_bind_tensor(job, json, place, value);
     if (!(field->accepts & API_MAP))
-        return refuse_type(job, field, json, place);
+        return api_refuse_type(job, field, json, place);
     value->form = API_MAP;
     return true;
 }
@@ -204,7 +211,7 @@ static bool bind_number(struct api_job *job, json_t *json, const struct api_plac
         return api_refuse_place(job, "wrong_type", place,
                                 api_arena_printf(job->arena, "`%s` takes an integer, not %.17g.", field->name, number));
     else
-        return refuse_type(job, field, json, place);
+        return api_refuse_type(job, field, json, place);
     return true;
 }
 
@@ -216,7 +223,7 @@ static bool bind_string(struct api_job *job, json_t *json, const struct api_plac
         return bind_choice(job, field, value->string, place, &value->choice);
     }
     value->form = API_STRING;
-    return field->accepts & API_STRING || refuse_type(job, field, json, place);
+    return field->accepts & API_STRING || api_refuse_type(job, field, json, place);
 }
 
 static bool bind_value(struct api_job *job, json_t *json, const struct api_place *place, struct api_value *value) {
@@ -235,10 +242,10 @@ static bool bind_value(struct api_job *job, json_t *json, const struct api_place
     case JSON_FALSE:
         value->form = API_BOOL;
         value->boolean = json_is_true(json);
-        return value->field->accepts & API_BOOL || refuse_type(job, value->field, json, place);
+        return value->field->accepts & API_BOOL || api_refuse_type(job, value->field, json, place);
     default:
         value->form = API_NULL;
-        return value->field->accepts & API_NULL || refuse_type(job, value->field, json, place);
+        return value->field->accepts & API_NULL || api_refuse_type(job, value->field, json, place);
     }
 }
 
@@ -254,12 +261,11 @@ static void bind_default(const struct api_field *field, struct api_value *value)
 
 bool api_refuse_unknown(struct api_job *job, const struct api_table *table, const char *name, const char *prefix) {
     struct api_place place = {.prefix = prefix, .name = name};
-    const char *closest = api_field_closest(table, name);
-    api_refuse_place(job, "unknown_field", &place,
-                     api_arena_printf(job->arena, "There is no field \"%.64s\" here.%s%s%s", name,
-                                      closest ? " Did you mean \"" : "", closest ? closest : "", closest ? "\"?" : ""));
-    if (closest)
-        job->problem->hint = api_arena_printf(job->arena, "Did you mean \"%s\"?", closest);
+    const char *hint = api_guess_text(job, api_guess_field(table, name));
+    api_refuse_place(
+        job, "unknown_field", &place,
+        api_arena_printf(job->arena, "There is no field \"%.64s\" here.%s%s", name, hint ? " " : "", hint ? hint : ""));
+    job->problem->hint = hint;
     const char **names = api_arena_array(job->arena, table->count + 1, sizeof *names);
     if (!names)
         return false;

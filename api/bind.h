@@ -27,6 +27,19 @@ bool api_refuse_place(struct api_job *job, const char *code, const struct api_pl
 const char *api_describe(const struct api_job *job, const json_t *json);
 const char *api_words(struct api_job *job, const char *const *words);
 
+/* api_guess_text - "Did you mean ...?", or what else a guess says; NULL when there is none. */
+const char *api_guess_text(struct api_job *job, struct api_guess guess);
+
+/* api_refuse_type - the field takes other JSON than this. */
+bool api_refuse_type(struct api_job *job, const struct api_field *field, const json_t *json,
+                     const struct api_place *place);
+
+/* api_type_hint - how to write such a value so that the field takes it; NULL when there is nothing to say. */
+const char *api_type_hint(struct api_job *job, const struct api_field *field, const json_t *json);
+
+/* api_number_hint - the same for an element of a tensor of numbers. */
+const char *api_number_hint(struct api_job *job, const json_t *json);
+
 /* api_bind_drawn - once draws are planned: refuses required tensors that are still missing. */
 bool api_bind_drawn(struct api_job *job);
 

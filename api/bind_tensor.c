@@ -48,9 +48,12 @@ static bool refuse_ragged(struct api_job *job, const struct api_field *field, co
     if (expected == got || got == 0)
         return api_refuse_place(job, "ragged", place,
                                 api_arena_printf(job->arena, "`%s` mixes numbers and rows at one depth.", field->name));
-    return api_refuse_place(job, "ragged", place,
-                            api_arena_printf(job->arena, "This row of `%s` has %zu elements, the ones before have %zu.",
-                                             field->name, got, expected));
+    api_refuse_place(job, "ragged", place,
+                     api_arena_printf(job->arena, "This row of `%s` has %zu element%s, the ones before have %zu.",
+                                      field->name, got, got == 1 ? "" : "s", expected));
+    if (field->accepts & API_IDS)
+        job->problem->hint = "Fill the shorter rows with the id of padding, or send texts, which are filled up here.";
+    return false;
 }
 
 static bool refuse_kind(struct api_job *job, const struct api_field *field, const struct api_place *place,
@@ -75,6 +78,8 @@ static bool refuse_element(struct api_job *job, const struct api_field *field, c
                      api_arena_printf(job->arena, "`%s` holds %s; this element is %s.", field->name, what, got));
     job->problem->expected = what;
     job->problem->got = got;
+    if (wanted(field) == NUMBERS)
+        job->problem->hint = api_number_hint(job, json);
     return false;
 }
 
@@ -90,8 +95,8 @@ static bool check_rank(struct api_job *job, const struct api_field *field, const
     if (rank >= least && rank <= most)
         return true;
     api_refuse_place(job, "wrong_rank", place,
-                     api_arena_printf(job->arena, "`%s` has %u dimensions; its shape is %s.", field->name, rank,
-                                      shape_words(field)));
+                     api_arena_printf(job->arena, "`%s` has %u dimension%s; its shape is %s.", field->name, rank,
+                                      rank == 1 ? "" : "s", shape_words(field)));
     job->problem->expected = shape_words(field);
     return false;
 }
@@ -358,7 +363,7 @@ static bool from_object(struct api_job *job, json_t *json, const struct api_plac
         struct api_place here = {.up = place, .name = name};
         if (member != shape && member != data && member != eye)
             return api_refuse_place(job, "unknown_field", &here,
-                                    "A tensor is nested lists, {\"shape\", \"data\"} or {\"eye\"}.");
+                                    "A tensor is nested lists, {\"shape\": [2, 3], \"data\": [...]} or {\"eye\": 3}.");
     }
     if (eye && !shape && !data)
         return from_eye(job, eye, place, value);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MOST_RESULTS = 32 }; /* of one endpoint, as api_field.choices has it */
 enum { CHECK_ENDPOINT, CHECK_REQUEST, CHECK_ANSWER, CHECK_RTOL, CHECK_ATOL, CHECK_FIELDS };
 
 /* In the order of `paths`. */
@@ -70,16 +71,21 @@ static const struct api_field *return_field(const struct api_endpoint *endpoint)
 }
 
 static bool check_name(struct api_job *job, const struct api_endpoint *endpoint, const char *name) {
-    const char *const *known = return_field(endpoint)->choices;
+    const char *const *results = return_field(endpoint)->choices;
+    const char *known[MOST_RESULTS + 1] = {0};
+    for (size_t i = 0, n = 0; results[i] && n < MOST_RESULTS; i++)
+        if (strcmp(results[i], "vocab") != 0) /* an object */
+            known[n++] = results[i];
     for (size_t i = 0; known[i]; i++)
-        if (strcmp(known[i], name) == 0 && strcmp(name, "vocab") != 0)
+        if (strcmp(known[i], name) == 0)
             return true;
     struct api_place answer = {.name = "answer"}, place = {.up = &answer, .name = name};
-    const char *closest = api_closest(known, name);
+    const char *hint = api_guess_text(job, api_guess_word(known, name)), *words = api_words(job, known);
     api_refuse_place(job, "unknown_field", &place,
-                     api_arena_printf(job->arena, "%s gives no array \"%.64s\".", endpoint->path, name));
-    job->problem->expected = api_words(job, known);
-    job->problem->hint = closest ? api_arena_printf(job->arena, "Did you mean \"%s\"?", closest) : NULL;
+                     api_arena_printf(job->arena, "%s gives no array \"%.64s\"; it gives %s.", endpoint->path, name,
+                                      words ? words : ""));
+    job->problem->expected = words;
+    job->problem->hint = hint;
     return false;
 }
 
@@ -96,7 +102,8 @@ static bool ask_for(struct api_job *job, const struct api_endpoint *endpoint, js
             return api_refuse(job, "out_of_memory", NULL, NULL);
     }
     if (json_array_size(names) == 0)
-        return api_refuse(job, "missing_field", "/answer", "`answer` holds no array.");
+        return api_refuse(job, "missing_field", "/answer",
+                          "`answer` holds no array; it is an object such as {\"weights\": [[1, 0], [0.5, 0.5]]}.");
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
         json_object_del(request, left_out[i]);
     return json_object_set_new(request, "return", names) == 0 || api_refuse(job, "out_of_memory", NULL, NULL);
@@ -152,9 +159,12 @@ static bool computed(struct api_job *job, const struct inner *inner, const char 
     struct api_place place = {.name = name};
     json_t *json = json_object_get(inner->root, name);
     reader.lift = &inner->lift;
-    return json ? api_bind_tensor(&reader, json, &place, value)
-                : api_refuse(job, "bad_value", "/request", "This request has no single array `%s` to compare with.",
-                             name);
+    if (json)
+        return api_bind_tensor(&reader, json, &place, value);
+    api_refuse(job, "bad_value", "/request", "This request has no single array `%s` to compare with.", name);
+    if (json_object_get(inner->root, "results"))
+        job->problem->hint = "Each sharpness of a list has its own arrays: send one number.";
+    return false;
 }
 
 /* struct verdict - how far an array that was sent is from the computed one; `first` is the first element at fault. */
@@ -236,7 +246,12 @@ static const struct api_field *row_of(const char *name) {
 
 static bool bind_answer(struct api_job *job, json_t *json, const char *name, struct api_value *value) {
     struct api_place answer = {.name = "answer"}, place = {.up = &answer, .name = name};
-    *value = (struct api_value){.field = row_of(name)};
+    struct api_field *row = api_take(job, 1, sizeof *row);
+    if (!row)
+        return false;
+    *row = *row_of(name);
+    row->name = name;
+    *value = (struct api_value){.field = row};
     if (json_is_array(json) || json_is_object(json))
         return api_bind_tensor(job, json, &place, value);
     return api_refuse_place(job, "wrong_type", &place,

@@ -1,6 +1,7 @@
 /* envelope.c - see envelope.h. jansson's own messages become problems that point into the client's text. */
 #include "api/envelope.h"
 
+#include "api/json_hint.h"
 #include "api/place.h"
 
 #include <stdio.h>
@@ -99,14 +100,16 @@ static bool refuse_text(struct api_job *job, const json_error_t *error, const ch
         return api_refuse(job, job->arena->over_limit ? "memory_limit" : "out_of_memory", NULL, NULL);
     case json_error_invalid_utf8:
         api_refuse(job, "invalid_unicode", NULL, "The body is not valid UTF-8.");
+        job->problem->hint = api_json_hint(body, size, offset);
         break;
     default:
         if (strncmp(error->text, "invalid Unicode", 15) == 0)
             api_refuse(job, "invalid_unicode", NULL, "A string holds half of a surrogate pair.");
         else
             api_refuse(job, "not_json", NULL, "The body is not JSON: %s.", why ? why : "it cannot be read");
-        if (offset < size && strchr("NI-", body[offset]))
-            job->problem->hint = "NaN, Infinity and -Infinity are read in arrays of numbers only.";
+        job->problem->hint = strstr(error->text, "end of file expected")
+                                 ? "One object is the whole request; remove what follows it."
+                                 : api_json_hint(body, size, offset);
     }
     report_place(job, body, size, offset);
     return false;

@@ -10,7 +10,7 @@ api_example_\name\()_end:
     .byte 0
     .endm
 
-#define EXAMPLE(symbol, endpoint, path) file symbol, path;
+#define EXAMPLE(symbol, endpoint, path, summary) file symbol, path;
 #include "api/examples_list.h"
 
     .section .note.GNU-stack, "", %progbits

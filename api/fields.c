@@ -1,6 +1,9 @@
-/* fields.c - names of fields: finding them, and the closest one to a name that is not known. */
+/* fields.c - names of fields: finding them, and the one that is meant by a name that is not known. */
 #include "api/fields.h"
 
+#include "api/synonyms.h"
+
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,28 +59,68 @@ static unsigned nearness(const char *known, const char *name) {
     return 0;
 }
 
-static void consider(const char *known, const char *name, const char **best, unsigned *best_nearness) {
-    unsigned near = nearness(known, name);
-    if (near > *best_nearness) {
-        *best = known;
-        *best_nearness = near;
+/* struct known - names as a list of words, or as a table of fields. */
+struct known {
+    const char *const *words;
+    const struct api_table *table;
+};
+
+static const char *known_at(const struct known *known, size_t i) {
+    if (known->words)
+        return known->words[i];
+    return i < known->table->count ? known->table->fields[i].name : NULL;
+}
+
+/* The known name with the same letters. */
+static const char *spelt_alike(const struct known *known, const char *name) {
+    const char *word;
+    for (size_t i = 0; (word = known_at(known, i)) != NULL; i++)
+        if (api_same_letters(word, name))
+            return word;
+    return NULL;
+}
+
+static const char *nearest(const struct known *known, const char *name) {
+    const char *best = NULL, *word;
+    unsigned best_nearness = 0;
+    for (size_t i = 0; (word = known_at(known, i)) != NULL; i++) {
+        unsigned near = nearness(word, name);
+        if (near > best_nearness) {
+            best = word;
+            best_nearness = near;
+        }
     }
+    return best;
+}
+
+static struct api_guess guess(const struct known *known, const char *name) {
+    if (strnlen(name, NAME_MAX_COMPARED + 1) > NAME_MAX_COMPARED)
+        return (struct api_guess){0};
+    struct api_guess guessed = {.name = spelt_alike(known, name)};
+    const struct api_synonym *row;
+    size_t next = 0;
+    while (!guessed.name && (row = api_synonym_next(name, &next)) != NULL) {
+        guessed.name = row->ours ? spelt_alike(known, row->ours) : NULL;
+        guessed.hint = guessed.name || !row->ours ? row->hint : NULL;
+        if (!row->ours)
+            return guessed;
+    }
+    if (!guessed.name)
+        guessed.name = nearest(known, name);
+    return guessed;
+}
+
+struct api_guess api_guess_word(const char *const *words, const char *name) {
+    assert(words);
+    return guess(&(struct known){.words = words}, name);
+}
+
+struct api_guess api_guess_field(const struct api_table *table, const char *name) {
+    return guess(&(struct known){.table = table}, name);
 }
 
 const char *api_closest(const char *const *names, const char *name) {
-    const char *best = NULL;
-    unsigned near = 0;
-    for (; *names; names++)
-        consider(*names, name, &best, &near);
-    return best;
-}
-
-const char *api_field_closest(const struct api_table *table, const char *name) {
-    const char *best = NULL;
-    unsigned near = 0;
-    for (size_t i = 0; i < table->count; i++)
-        consider(table->fields[i].name, name, &best, &near);
-    return best;
+    return api_guess_word(names, name).name;
 }
 
 const char *api_form_names(unsigned accepts, char *out, size_t size) {
@@ -100,10 +143,13 @@ const char *api_form_names(unsigned accepts, char *out, size_t size) {
         "a list of sizes",
     };
     out[0] = 0;
-    for (size_t i = 0, used = 0; i < sizeof names / sizeof *names; i++)
+    size_t count = sizeof names / sizeof *names, used = 0;
+    for (size_t k = 1; k <= count; k++) { /* null, the first form, comes last */
+        size_t i = k % count;
         if (accepts & 1u << i && used + 1 < size) {
             int n = snprintf(out + used, size - used, "%s%s", used ? " or " : "", names[i]);
             used += n > 0 ? (size_t)n : 0;
         }
+    }
     return out;
 }

@@ -100,10 +100,22 @@ struct api_value {
 /* api_field_find - row of a name, or table->count. */
 size_t api_field_find(const struct api_table *table, const char *name);
 
-/* api_closest - the known name nearest to `name` by edits (a change of case counts less than a change of letter), or
- * NULL when none is near. `names` ends in NULL. */
+/* struct api_guess - the known name that another name means: the same letters, a synonym (synonyms.h), or the nearest
+ * by edits, where a change of case counts less than a change of letter.
+ *
+ *     name    NULL: none is near
+ *     hint    a sentence that says more than the name; NULL: none
+ */
+struct api_guess {
+    const char *name, *hint;
+};
+
+/* api_guess_word, api_guess_field - among words (NULL at the end), among the fields of a table. */
+struct api_guess api_guess_word(const char *const *words, const char *name);
+struct api_guess api_guess_field(const struct api_table *table, const char *name);
+
+/* api_closest - the name of api_guess_word. */
 const char *api_closest(const char *const *names, const char *name);
-const char *api_field_closest(const struct api_table *table, const char *name);
 
 /* api_form_names - "a number or a list of numbers": what `accepts` means, for messages, written into out. */
 const char *api_form_names(unsigned accepts, char *out, size_t size);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBLEM_LIMIT = 1 << 20, RETRY_AFTER_S = 1 };
+enum { PROBLEM_LIMIT = 1 << 20, POINTER_MAX = 4096, RETRY_AFTER_S = 1 };
 
 static const struct api_problem_type problems[] = {
     {"bad_request", 400, "Bad request", "The request line, a header or the body's framing breaks the rules of HTTP."},
@@ -15,7 +15,7 @@ static const struct api_problem_type problems[] = {
     {"duplicate_field", 400, "Duplicate field", "An object names a member twice, so its meaning is not clear."},
     {"invalid_unicode", 400, "Invalid Unicode", "A string is not valid UTF-8, or holds half of a surrogate pair."},
     {"unauthorized", 401, "Unauthorized", "The request carries no valid key in `Authorization: Bearer`."},
-    {"not_found", 404, "Not found", "There is nothing under this path; `hint` names the closest one."},
+    {"not_found", 404, "Not found", "There is nothing under this path; `hint` names the one that is probably meant."},
     {"method_not_allowed", 405, "Method not allowed", "The path exists but not with this method; see `Allow`."},
     {"timeout", 408, "Timeout", "The request did not arrive completely within the time allowed."},
     {"length_required", 411, "Length required", "The body's length is neither stated nor chunked."},
@@ -30,7 +30,8 @@ static const struct api_problem_type problems[] = {
      "The body is compressed in a way that the server does not read."},
     {"expectation_failed", 417, "Expectation failed", "The only expectation that is met is `100-continue`."},
     {"not_an_object", 422, "Not an object", "The body is JSON, but its top level is not an object."},
-    {"unknown_field", 422, "Unknown field", "The endpoint has no such field; `hint` names the closest one."},
+    {"unknown_field", 422, "Unknown field",
+     "The endpoint has no such field; `hint` names the one that is probably meant."},
     {"missing_field", 422, "Missing field", "A field that the endpoint needs is absent."},
     {"wrong_type", 422, "Wrong type", "A value has another JSON type than its field takes."},
     {"bad_value", 422, "Bad value", "A value has the right type but lies outside its domain."},
@@ -92,7 +93,8 @@ static char *document(const struct api_problem *problem, const struct api_proble
     api_write_string(&w, "detail", detail);
     api_write_string(&w, "error", detail);
     api_write_string(&w, "code", type->code);
-    write_optional(&w, "pointer", problem->pointer);
+    if (problem->pointer && strlen(problem->pointer) <= POINTER_MAX) /* one to a name of megabytes helps nobody */
+        api_write_string(&w, "pointer", problem->pointer);
     write_optional(&w, "expected", problem->expected);
     write_optional(&w, "got", problem->got);
     write_optional(&w, "hint", problem->hint);
@@ -131,8 +133,8 @@ void api_problem_write(const struct api_problem *problem, struct api_response *r
         response->retry_after_s = RETRY_AFTER_S;
 }
 
-void api_problem_response(struct api_response *response, const char *code, const char *detail) {
+void api_problem_response(struct api_response *response, const char *code, const char *detail, const char *hint) {
     memset(response, 0, sizeof *response);
     response->route = "unknown";
-    api_problem_write(&(struct api_problem){.code = code, .detail = detail}, response);
+    api_problem_write(&(struct api_problem){.code = code, .detail = detail, .hint = hint}, response);
 }

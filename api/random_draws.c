@@ -157,12 +157,11 @@ static struct api_value *find_target(struct api_job *job, const struct api_table
             return NULL;
         }
     }
-    const char *closest = api_field_closest(table, name);
+    const char *hint = api_guess_text(job, api_guess_field(table, name));
     api_refuse_place(job, "unknown_field", place,
-                     api_arena_printf(job->arena, "There is no field \"%.64s\" to fill.%s%s%s", name,
-                                      closest ? " Did you mean \"" : "", closest ? closest : "", closest ? "\"?" : ""));
-    if (closest)
-        job->problem->hint = api_arena_printf(job->arena, "Did you mean \"%s\"?", closest);
+                     api_arena_printf(job->arena, "There is no field \"%.64s\" to fill.%s%s", name, hint ? " " : "",
+                                      hint ? hint : ""));
+    job->problem->hint = hint;
     return NULL;
 }
 
@@ -180,8 +179,9 @@ static bool check_target(struct api_job *job, const struct api_value *value, uns
                                                  field->name, value->json ? "given and drawn" : "drawn twice"));
     if (rank < least || rank > most)
         return api_refuse_place(job, "wrong_rank", place,
-                                api_arena_printf(job->arena, "`%s` would have %u dimensions; its shape is %s.",
-                                                 field->name, rank, field->shape ? field->shape : "another one"));
+                                api_arena_printf(job->arena, "`%s` would have %u dimension%s; its shape is %s.",
+                                                 field->name, rank, rank == 1 ? "" : "s",
+                                                 field->shape ? field->shape : "another one"));
     return true;
 }
 

@@ -145,9 +145,14 @@ static bool refuse_id(struct api_job *job, size_t index, int64_t id, size_t rows
         place = place_of(job, tokens->values[API_EMBED_VOCAB].json ? API_EMBED_VOCAB : API_EMBED_TABLE);
     else if (col >= sent->shape[sent->rank - 1])
         place = place_of(job, API_EMBED_PAD_ID);
-    return api_refuse_place(job, "id_out_of_range", &place,
-                            api_arena_printf(job->arena, "Id %lld has no row in `table`, which has %zu (0 to %zu).",
-                                             (long long)id, rows, rows - 1));
+    api_refuse_place(job, "id_out_of_range", &place,
+                     api_arena_printf(job->arena, "Id %lld has no row in `table`, which has %zu (0 to %zu).",
+                                      (long long)id, rows, rows - 1));
+    if (!sent->data && tokens->vocab > rows)
+        job->problem->hint = api_arena_printf(
+            job->arena, "The vocabulary needs %zu rows; a draw of the shape [\"vocab\", d] makes as many.",
+            tokens->vocab);
+    return false;
 }
 
 static bool check_ids(struct api_job *job, size_t rows) {

@@ -1,6 +1,7 @@
 #include "server/answer.h"
 
 #include "server/documents.h"
+#include "server/gate.h"
 #include "server/routes.h"
 
 #include <stdio.h>
@@ -24,7 +25,7 @@ void srv_answer_options(struct srv_request *request) {
     response->route = request->route ? request->route->path : "unknown";
     response->allow = request->route ? request->route->allow : "GET, HEAD, POST, OPTIONS";
     if (!request->route && strcmp(request->path, "*") != 0)
-        srv_refuse(request, "not_found", NULL, SRV_REJECT_COUNT);
+        srv_gate_refuse_path(request);
     else
         request->preflight = srv_cors_is_preflight(request->method, head->origin, head->request_method);
 }

@@ -1,5 +1,6 @@
 #include "server/gate.h"
 
+#include "api/fields.h"
 #include "server/routes.h"
 
 #include <stdio.h>
@@ -40,8 +41,10 @@ static bool body_is_welcome(struct srv_request *request) {
     char detail[128];
     if (strcmp(request->method, "POST") == 0 && !framing->has_length && !framing->chunked) {
         request->close = true; /* a body may follow all the same */
-        return refuse(request, "length_required", "Send Content-Length, or Transfer-Encoding: chunked.",
-                      SRV_REJECT_FRAMING);
+        srv_refuse_hint(request, "length_required", "Send Content-Length, or Transfer-Encoding: chunked.",
+                        "Was the body forgotten? curl sends one with --data and states its length.",
+                        SRV_REJECT_FRAMING);
+        return false;
     }
     if (limit && framing->has_length && framing->length > limit) {
         snprintf(detail, sizeof detail, "The body has %llu bytes, the limit is %llu.",
@@ -56,17 +59,41 @@ static bool body_is_welcome(struct srv_request *request) {
     return true;
 }
 
+void srv_gate_refuse_path(struct srv_request *request) {
+    const char *paths[SRV_ROUTES_MAX + 1] = {0};
+    char detail[256], hint[128] = "GET / is a page, GET /openapi.yaml describes every path.";
+    for (size_t i = 0; i < SRV_ROUTES_MAX; i++) {
+        const struct srv_route *route = srv_route_at(request->server->routes, i);
+        paths[i] = route ? route->path : NULL;
+    }
+    const char *closest = api_closest(paths, request->path);
+    if (closest)
+        snprintf(hint, sizeof hint, "Did you mean %s?", closest);
+    snprintf(detail, sizeof detail, "There is nothing under this path. %s", hint);
+    srv_refuse_hint(request, "not_found", detail, hint, SRV_REJECT_COUNT);
+}
+
+static void refuse_method(struct srv_request *request) {
+    const struct srv_route *route = request->route;
+    char detail[128];
+    snprintf(detail, sizeof detail, "%s takes %s.", route->path, route->allow);
+    srv_refuse_hint(request, "method_not_allowed", detail,
+                    route->methods & SRV_POST ? "Send the request as the body of a POST; curl does with --data." : NULL,
+                    SRV_REJECT_COUNT);
+    request->response.allow = route->allow;
+}
+
 bool srv_gate_pass(struct srv_request *request) {
     const struct srv_route *route = request->route;
     if (strcmp(request->method, "OPTIONS") == 0)
         return true;
     if (route && route->guarded && !is_let_in(request))
         return false;
-    if (!route || !srv_route_allows(route, request->method)) {
-        srv_refuse(request, route ? "method_not_allowed" : "not_found", NULL, SRV_REJECT_COUNT);
-        if (route)
-            request->response.allow = route->allow;
-        return false;
-    }
-    return body_is_welcome(request);
+    if (!route)
+        srv_gate_refuse_path(request);
+    else if (!srv_route_allows(route, request->method))
+        refuse_method(request);
+    else
+        return body_is_welcome(request);
+    return false;
 }

@@ -8,4 +8,7 @@
  * request->response. */
 bool srv_gate_pass(struct srv_request *request);
 
+/* srv_gate_refuse_path - 404, with the path that is probably meant. */
+void srv_gate_refuse_path(struct srv_request *request);
+
 #endif

@@ -32,10 +32,15 @@ uint64_t srv_clock_ns(void) {
 }
 
 void srv_refuse(struct srv_request *request, const char *code, const char *detail, enum srv_reject reason) {
+    srv_refuse_hint(request, code, detail, NULL, reason);
+}
+
+void srv_refuse_hint(struct srv_request *request, const char *code, const char *detail, const char *hint,
+                     enum srv_reject reason) {
     api_response_free(&request->response);
     request->response = (struct api_response){0};
     request->document = NULL;
-    api_problem_response(&request->response, code, detail);
+    api_problem_response(&request->response, code, detail, hint);
     request->response.route = request->route ? request->route->path : "unknown";
     if (reason != SRV_REJECT_COUNT)
         srv_metrics_rejected(request->server->metrics, reason);

@@ -23,7 +23,7 @@ static const char *reason(int status) {
 
 bool srv_raw_answer(int fd, const char *code, const char *detail) {
     struct api_response response = {0};
-    api_problem_response(&response, code, detail);
+    api_problem_response(&response, code, detail, NULL);
     char head[HEAD_SIZE], retry[40] = "";
     if (response.retry_after_s)
         snprintf(retry, sizeof retry, "Retry-After: %u\r\n", response.retry_after_s);

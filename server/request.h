@@ -77,6 +77,10 @@ struct srv_request {
  * counted). */
 void srv_refuse(struct srv_request *request, const char *code, const char *detail, enum srv_reject reason);
 
+/* srv_refuse_hint - the same with a hint. */
+void srv_refuse_hint(struct srv_request *request, const char *code, const char *detail, const char *hint,
+                     enum srv_reject reason);
+
 /* srv_clock_ns - CLOCK_MONOTONIC. */
 uint64_t srv_clock_ns(void);
 

@@ -8,10 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUTES_MAX = 64 };
-
 struct srv_routes {
-    struct srv_route rows[ROUTES_MAX];
+    struct srv_route rows[SRV_ROUTES_MAX];
     size_t count;
     struct srv_document *documents;
     size_t document_count;
@@ -85,7 +83,7 @@ static const char *allow_of(unsigned methods) {
 }
 
 static void add(struct srv_routes *routes, struct srv_route route) {
-    if (routes->count == ROUTES_MAX)
+    if (routes->count == SRV_ROUTES_MAX)
         return;
     route.allow = allow_of(route.methods);
     routes->rows[routes->count++] = route;

@@ -4,7 +4,7 @@
 
 #include "server/request.h"
 
-enum { SRV_GET = 1, SRV_POST = 2 };
+enum { SRV_GET = 1, SRV_POST = 2, SRV_ROUTES_MAX = 64 };
 
 /* struct srv_route - one path.
  *

@@ -30,7 +30,7 @@ Test(fields, closest_name) {
         {"zzzzzz", NULL},
         {"z", NULL},
         {"", NULL},
-        {"temperature", NULL},
+        {"temperature", "scale"},
         {"\xc3\xa7\xc3\xb6", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

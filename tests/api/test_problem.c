@@ -54,7 +54,7 @@ Test(problem, server_codes) {
                   {"http_version", 505}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         struct api_response response;
-        api_problem_response(&response, wanted[i].code, NULL);
+        api_problem_response(&response, wanted[i].code, NULL, NULL);
         cr_expect_eq(response.status, wanted[i].status, "%s", wanted[i].code);
         cr_expect_str_eq(response.code, wanted[i].code);
         cr_expect_str_eq(response.content_type, "application/problem+json");
@@ -97,7 +97,7 @@ Test(problem, document) {
 
 Test(problem, unknown_code_is_internal) {
     struct api_response response;
-    api_problem_response(&response, "no_such_code", "x");
+    api_problem_response(&response, "no_such_code", "x", NULL);
     cr_expect_eq(response.status, 500);
     cr_expect_str_eq(response.code, "internal");
     api_response_free(&response);

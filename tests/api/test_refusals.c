@@ -102,8 +102,8 @@ static const struct refusal refusals[] = {
      0},
 
     /* shapes of one tensor */
-    {"/embed", "{" IDS ",\"table\":[[1,2],[3]]}", 422, "ragged", "/table/1", "has 1 elements, the ones before have 2",
-     0, 0},
+    {"/embed", "{" IDS ",\"table\":[[1,2],[3]]}", 422, "ragged", "/table/1", "has 1 element, the ones before have 2", 0,
+     0},
     {"/embed", "{" IDS ",\"table\":[[1,2],[3,4],[5,6,7],[8]]}", 422, "ragged", "/table/2", "3 elements", 0, 0},
     {"/embed", "{" IDS ",\"table\":[[1,2],3]}", 422, "ragged", "/table/1", NULL, 0, 0},
     {"/embed", "{" IDS ",\"table\":[1,[2]]}", 422, "ragged", "/table/1", NULL, 0, 0},

@@ -46,7 +46,7 @@ static const struct refusal {
 
     /* heads */
     {"/attention", "{\"q\":[[1,2]],\"k\":[[1,2,3]],\"v\":[[1]]}", "shape_mismatch", "/k", "is (1, 3)"},
-    {"/attention", "{\"q\":[[1,2]],\"k\":[[1,2,3]],\"v\":[[1]]}", "shape_mismatch", "/k", "as in q, (1, 2)"},
+    {"/attention", "{\"q\":[[1,2]],\"k\":[[1,2,3]],\"v\":[[1]]}", "shape_mismatch", "/k", "like q, (1, 2)"},
     {"/attention", "{" QKV ",\"num_heads\":3}", "shape_mismatch", "/num_heads", "2 columns of q"},
     {"/attention", "{" QKV ",\"num_heads\":0}", "bad_value", "/num_heads", "at least 1"},
     {"/attention", "{" QKV ",\"num_heads\":1.5}", "wrong_type", "/num_heads", "integer"},

@@ -385,3 +385,24 @@ Test(http, every_problem_has_an_entry) {
     answer_free(&page);
     answer_free(&answer);
 }
+
+/* A path or a method that is not there leads to the one that is. */
+Test(http, wrong_paths_and_methods_have_hints) {
+    static const struct {
+        const char *request, *says;
+    } rows[] = {{"GET /health HTTP/1.1\r\nHost: a\r\n\r\n", "\"hint\":\"Did you mean /health/live?\""},
+                {"GET /docs HTTP/1.1\r\nHost: a\r\n\r\n", "\"hint\":\"Did you mean /openapi.yaml?\""},
+                {"GET /v1/mha HTTP/1.1\r\nHost: a\r\n\r\n", "\"hint\":\"Did you mean /mha?\""},
+                {"POST /Attention/ HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}", "Did you mean /attention?"},
+                {"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n", "GET /openapi.yaml describes every path"},
+                {"GET /examples/mha_causal HTTP/1.1\r\nHost: a\r\n\r\n", "Did you mean \\\"mha-causal\\\"?"},
+                {"GET /mha HTTP/1.1\r\nHost: a\r\n\r\n", "/mha takes POST, OPTIONS."},
+                {"GET /mha HTTP/1.1\r\nHost: a\r\n\r\n", "as the body of a POST"},
+                {"POST /mha HTTP/1.1\r\nHost: a\r\n\r\n", "Was the body forgotten?"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct answer answer;
+        exchange(server.port, rows[i].request, &answer);
+        cr_expect_not_null(strstr(answer.body, rows[i].says), "%s: %s", rows[i].request, answer.body);
+        answer_free(&answer);
+    }
+}
