@@ -19,7 +19,8 @@ FLAGS_debug := -O0 -g3
 FLAGS_valgrind := -O1 -g
 FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FLAGS_tsan := -O1 -g -fsanitize=thread
-FLAGS_cov := -O0 -g --coverage
+# Coverage also runs what other processors than x86-64 run.
+FLAGS_cov := -O0 -g --coverage -DDIKKAT_PLAIN_CPU
 FLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CPPFLAGS += -I. -D_GNU_SOURCE
 # No -ffast-math anywhere, and no fused multiply-adds behind our back: the numbers are the contract.

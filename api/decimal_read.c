@@ -150,7 +150,7 @@ static enum api_decimal_status convert(const struct number *number, double *valu
         bits = 0;
     else if (magnitude > 309)
         bits = infinity;
-    else if (!(api_decimal_round(number->w, (int)n, &bits) &&
+    else if (!(n >= API_ROUND_MIN && n <= API_ROUND_MAX && api_decimal_round(number->w, (int)n, &bits) &&
                (number->count == number->taken || (api_decimal_round(number->w + 1, (int)n, &above) && above == bits))))
         bits = round_exactly(number);
     if (bits > infinity)

@@ -2,10 +2,16 @@
 #include "api/lift_array.h"
 
 #include "api/decimal_fast.h"
+#include "core/clones.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+
+/* A condition that is worth a branch: computing without one would make the next number wait. */
+static inline bool rarely(bool condition) {
+    return __builtin_expect_with_probability(condition, 0, 0.9999);
+}
 
 static const char *skip_space(const char *p, const char *end) {
     while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
@@ -104,21 +110,46 @@ static void add_number(struct candidate *c, double value) {
 }
 
 /* Reads the numbers at p that follow each other in one array: the innermost loop of all. Returns the place behind the
- * last one; NULL: none. */
-static const char *read_numbers(struct candidate *c, const char *p, const char *end) {
-    double value, *out = (double *)(void *)c->data + c->count, *first = out;
-    const char *behind = NULL, *next;
-    enum api_decimal_status status;
-    while ((status = api_decimal_inline(p, end, &value, &next)) != API_DECIMAL_MALFORMED) {
+ * last one; NULL: none.
+ *
+ * Where the next number begins is guessed from the next comma and from what stood between the last two numbers, and
+ * checked later, so that the processor reads several numbers at a time: a third of the time of short ones. */
+ATTN_CLONES static __attribute__((noinline)) const char *read_numbers(struct candidate *c, const char *p,
+                                                                      const char *end) {
+    double *out = (double *)(void *)c->data + c->count, *first = out;
+    const char *behind = NULL;
+    size_t gap = 1;
+    for (;;) {
+        double value;
+        const char *next = NULL, *guess = p;
+        enum api_decimal_status status = API_DECIMAL_OK;
+        if (end - p >= API_DECIMAL_FAST_ROOM) {
+            guess = p + api_comma(p);
+            next = api_decimal_fast(p, &value);
+        }
+        if (!next) {
+            double exact;
+            status = api_decimal_careful(p, end, &exact, &next);
+            if (status == API_DECIMAL_MALFORMED)
+                break;
+            value = exact;
+        }
         if (!behind && !admit(c, NUMBERS))
             return NULL;
         if (status == API_DECIMAL_OUT_OF_RANGE)
             too_large(c, (size_t)(out - first));
         *out++ = value;
         behind = next;
-        if (end - next < 3 || *next != ',')
-            break;
-        p = next + 1 + (next[1] == ' ');
+        p = guess + gap;
+        if (rarely(next != guess)) {
+            if (end - next < 3 || *next != ',')
+                break;
+            p = next + gap;
+        }
+        if (rarely((next[1] == ' ') != (gap == 2))) {
+            gap = 3 - gap;
+            p = next + gap;
+        }
     }
     c->solid |= behind != NULL;
     c->count += (size_t)(out - first);

@@ -310,6 +310,60 @@ Test(lift, random_documents, .timeout = 60) {
     cr_assert_gt(lifted, DOCUMENTS / 4);
 }
 
+/* --- long rows --------------------------------------------------------------------------------------------------- */
+
+static char *digits(char *p, unsigned count) {
+    while (count-- > 0)
+        *p++ = (char)('0' + (dice(5) ? dice(10) : 0));
+    return p;
+}
+
+/* A number of any plain form: up to 9 digits before the point, 24 behind it, an exponent of 3. */
+static char *number(char *p) {
+    unsigned whole = dice(3) ? 1 : 2 + dice(8), fraction = dice(4) ? dice(25) : 0;
+    if (dice(2))
+        *p++ = '-';
+    *p++ = (char)('0' + (whole == 1 ? dice(10) : 1 + dice(9)));
+    p = digits(p, whole - 1);
+    if (fraction > 0) {
+        *p++ = '.';
+        p = digits(p, fraction);
+    }
+    return dice(12) ? p : p + sprintf(p, "%c%s%u", "eE"[dice(2)], &"+\0-\0"[2 * dice(2)], dice(300));
+}
+
+/* Rows long enough to be read ahead, with commas close together, far apart, and laid out as a program or a person
+ * does. */
+Test(lift, long_rows, .timeout = 60) {
+    enum { ROWS = 4000, COLUMNS = 50 };
+    static const char *const commas[] = {",", ", ", ",  ", " ,", ",\n", " , "};
+    static char text[COLUMNS * 64];
+    double expected[COLUMNS];
+    for (int i = 0; i < ROWS; i++) {
+        unsigned usual = dice(6);
+        char *p = text;
+        for (int k = 0; k < COLUMNS; k++) {
+            p = stpcpy(p, k ? commas[dice(10) ? usual : dice(6)] : "[");
+            char *begin = p;
+            p = number(p);
+            *p = '\0';
+            expected[k] = strtod(begin, NULL);
+            if (isinf(expected[k]))
+                p = begin + sprintf(begin, "%.0f", expected[k] = 1);
+        }
+        *p++ = ']';
+        struct api_arena arena;
+        struct api_lift lift;
+        char *copy;
+        cr_assert(lift_copy(&arena, text, (size_t)(p - text), &lift, &copy));
+        cr_assert_eq(lift.count, 1, "%s", copy);
+        cr_assert_eq(lift.items[0].count, COLUMNS, "%s", copy);
+        cr_assert(memcmp(lift.items[0].data, expected, sizeof expected) == 0, "%s", text);
+        free(copy);
+        api_arena_free(&arena);
+    }
+}
+
 /* Malformed text gives jansson the same error at the same place, through the envelope, as by itself. */
 Test(lift, malformed_documents, .timeout = 60) {
     enum { DOCUMENTS = 30000 };
