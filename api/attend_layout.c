@@ -2,6 +2,7 @@
  * are stated before it is taken. */
 #include "api/attend.h"
 
+#include "api/json_text.h"
 #include "api/result.h"
 
 #include <string.h>
@@ -185,14 +186,7 @@ static bool take_block(struct api_attend *a, struct layout *layout) {
 }
 
 static char *put_dimension(char *out, const char *name, size_t size) {
-    char digits[24];
-    size_t count = 0;
-    out = stpcpy(out, name);
-    do
-        digits[count++] = (char)('0' + size % 10);
-    while (size /= 10);
-    while (count)
-        *out++ = digits[--count];
+    out = api_text_integer(stpcpy(out, name), (int64_t)size);
     *out = 0;
     return out;
 }

@@ -191,7 +191,7 @@ static inline uint64_t api_join_over(const char *p, unsigned digits) {
     static const struct { uint64_t first, second; } factors[] = {{0, 0}, {1, 0}, {10, 1}};
     if (digits > 2)
         return api_join_first(api_load8(p), digits);
-    return (p[0] & 15u) * factors[digits].first + (p[1] & 15u) * factors[digits].second;
+    return (uint64_t)(p[0] & 15) * factors[digits].first + (uint64_t)(p[1] & 15) * factors[digits].second;
 }
 
 /* api_decimal_exponent - reads "e-12" at *p, up to three digits, and adds it to *n; false: something else. */
@@ -240,7 +240,7 @@ ATTN_PART const char *api_decimal_fast(const char *p, double *value) {
     uint64_t w, result = 0;
     int n = 0;
     if (p[1] == '.' && (unsigned char)(*p - '0') <= 9) {
-        w = *p++ & 15u;
+        w = (uint64_t)(*p++ & 15);
     } else {
         unsigned digits = (unsigned)__builtin_ctzll(api_others(p));
         if (digits - 1 > 6 || *p == '0')

@@ -11,11 +11,11 @@
  */
 #include "api/lift.h"
 
+#include "api/json_text.h"
 #include "api/lift_array.h"
 
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,7 +163,8 @@ static const char *lift_array(struct scan *s, const char *p) {
 }
 
 static size_t placeholder(char *out, size_t index) {
-    return (size_t)snprintf(out, PLACEHOLDER_MAX, "[%zu]", index);
+    char *end = api_text_integer(stpcpy(out, "["), (int64_t)index);
+    return (size_t)(stpcpy(end, "]") - out);
 }
 
 /* struct stitching - the envelope in the making; `from` is how far the request has been taken over. */

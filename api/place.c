@@ -1,8 +1,9 @@
 /* place.c - JSON pointers; see place.h. */
 #include "api/place.h"
 
+#include "api/json_text.h"
+
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { INDEX_DIGITS = 21, POINTER_DEPTH = 64, POINTER_NAME = 128 };
@@ -44,7 +45,7 @@ static char *write_steps(char *out, const struct api_place *place) {
     *out++ = '/';
     if (place->name)
         return escape(out, place->name);
-    return out + sprintf(out, "%zu", place->index);
+    return api_text_integer(out, (int64_t)place->index);
 }
 
 const char *api_place_pointer(struct api_arena *arena, const struct api_place *place) {
