@@ -222,12 +222,12 @@ static void look(struct attn_tile *t) {
     const struct attn_dims *d = &t->call->dims;
     t->lo = d->n_k;
     t->hi = 0;
+    attn_sights(&t->call->rule, d, t->b, t->h, t->i0, t->rows, t->sight);
     for (size_t i = 0; i < t->rows; i++) {
-        struct attn_sight s = attn_sight(&t->call->rule, d, t->b, t->h, t->i0 + i);
-        t->sight[i] = s;
-        if (s.lo < s.hi) {
-            t->lo = s.lo < t->lo ? s.lo : t->lo;
-            t->hi = s.hi > t->hi ? s.hi : t->hi;
+        const struct attn_sight *s = &t->sight[i];
+        if (s->lo < s->hi) {
+            t->lo = s->lo < t->lo ? s->lo : t->lo;
+            t->hi = s->hi > t->hi ? s->hi : t->hi;
         }
     }
     if (t->lo > t->hi)

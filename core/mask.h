@@ -17,8 +17,12 @@ struct attn_sight {
     const uint8_t *padding;
 };
 
-/* attn_sight - the sight of query i of head h in example b. */
-struct attn_sight attn_sight(const struct attn_rule *rule, const struct attn_dims *dims, size_t b, size_t h, size_t i);
+/* attn_sights - the sights of `rows` queries from i on, of head h in example b.
+ *
+ *     sight    [rows]    out
+ */
+void attn_sights(const struct attn_rule *rule, const struct attn_dims *dims, size_t b, size_t h, size_t i, size_t rows,
+                 struct attn_sight *sight);
 
 /* attn_sees - is key j within the sight? */
 static inline bool attn_sees(const struct attn_sight *s, size_t j) {

@@ -16,7 +16,8 @@ static const struct attn_rule open_rule = {.scale = 1, .left = ATTN_OPEN, .right
 static void check_rule(const struct attn_rule *rule, const struct attn_dims *dims) {
     cr_assert(attn_rule_check(rule, dims).code == ATTN_OK);
     for (size_t i = 0; i < dims->n_q; i++) {
-        struct attn_sight sight = attn_sight(rule, dims, 0, 0, i);
+        struct attn_sight sight;
+        attn_sights(rule, dims, 0, 0, i, 1, &sight);
         bool any = false;
         cr_assert(sight.lo <= sight.hi && sight.hi <= dims->n_k);
         for (size_t j = 0; j < dims->n_k; j++) {
