@@ -224,5 +224,7 @@ enum api_decimal_status api_decimal_careful(const char *text, const char *end, d
 }
 
 enum api_decimal_status api_decimal_read(const char *text, const char *end, double *value, const char **next) {
-    return api_decimal_inline(text, end, value, next);
+    if (end - text >= API_DECIMAL_FAST_ROOM && (*next = api_decimal_fast(text, value)))
+        return API_DECIMAL_OK;
+    return api_decimal_careful(text, end, value, next);
 }
