@@ -2,6 +2,7 @@
 
 #include "server/documents.h"
 #include "server/gate.h"
+#include "server/refusals.h"
 #include "server/routes.h"
 
 #include <stdio.h>
@@ -147,7 +148,7 @@ enum MHD_Result srv_answer_send(struct srv_request *request) {
         return MHD_NO;
     put_all(request, answer);
     request->stage = SRV_STAGE_SENT;
-    enum MHD_Result result = MHD_queue_response(request->connection, (unsigned)request->response.status, answer);
+    enum MHD_Result result = srv_queue(request, answer);
     MHD_destroy_response(answer);
     return result;
 }
@@ -157,7 +158,7 @@ enum MHD_Result srv_answer_send(struct srv_request *request) {
 /* Status and size as the client has seen them. 499 stands, as with other servers, for a client that did not wait. */
 static int final_status(const struct srv_request *request, bool whole) {
     bool doomed = false;
-    enum srv_phase phase = request->peer ? srv_connection_phase(request->peer, &doomed) : SRV_HEAD;
+    enum srv_phase phase = srv_connection_phase(request->peer, &doomed);
     if (doomed && (phase == SRV_BODY || phase == SRV_HEAD))
         return MHD_HTTP_REQUEST_TIMEOUT;
     if (request->response.status && (whole || request->stage != SRV_STAGE_SENT))
@@ -194,7 +195,7 @@ void srv_answer_record(struct srv_request *request, bool whole) {
                                                            .trace_id = request->trace.trace_id,
                                                            .method = request->method,
                                                            .route = route,
-                                                           .client = request->peer ? request->peer->text : NULL,
+                                                           .client = request->peer->text,
                                                            .key = request->key.name[0] ? request->key.name : NULL,
                                                            .shape = response->shape[0] ? response->shape : NULL,
                                                            .code = response->code,

@@ -135,6 +135,7 @@ void srv_connection_open(struct srv_connections *connections, struct srv_connect
     connection->fd = fd;
     connection->address = *address;
     srv_address_text(address, connection->text);
+    connection->request = NULL;
     connection->seen_word = 0;
     atomic_store(&connection->gone, false);
     atomic_store(&connection->talks, false);

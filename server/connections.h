@@ -17,6 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct api_response;
+struct srv_request;
+
 /* Phases of a connection.
  *
  *     SRV_HEAD      headers are arriving, or are expected first thing after connecting
@@ -36,12 +39,14 @@ enum srv_phase { SRV_FREE, SRV_HEAD, SRV_IDLE, SRV_BODY, SRV_BUSY, SRV_WRITING, 
  *     word      deadline in milliseconds << 4 | phase; the deadline of SRV_DOOMED is the phase it was in
  *     gone      the client has closed or reset the connection: nobody will read the answer
  *     talks     the client may be sent an interim answer: HTTP/1.1 and no TLS
+ *     request   what is being asked; NULL between requests. Only the thread that serves the connection
  *     seen...   the housekeeping thread's notes on a silent connection
  */
 struct srv_connection {
     atomic_uint_fast64_t word;
     atomic_bool gone, talks;
     int fd;
+    struct srv_request *request;
     struct srv_address address;
     char text[SRV_ADDRESS_TEXT];
     uint64_t seen_word, seen_bytes, seen_first, seen_last;
@@ -103,8 +108,11 @@ bool srv_connections_serve(struct srv_connections *connections);
  * housekeeping thread. */
 size_t srv_connections_look(struct srv_connections *connections, uint64_t now_ms, uint64_t idle_ms);
 
-/* srv_raw_answer - writes a whole answer to the socket, past the library, without blocking. `code` is a problem code.
- * False when not all of it fitted. */
+/* srv_raw_send - writes a whole answer to the socket, past the library, without blocking; `id` (NULL: none) is its
+ * X-Request-Id. False when not all of it fitted. */
+bool srv_raw_send(int fd, const struct api_response *response, const char *id);
+
+/* srv_raw_answer - the same with a problem document, of this code. */
 bool srv_raw_answer(int fd, const char *code, const char *detail);
 
 #endif

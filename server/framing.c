@@ -192,8 +192,8 @@ static enum srv_framing_fault read_field(struct reading *r, const struct srv_fie
 enum srv_framing_fault srv_framing_check(const char *version, const struct srv_field *fields, size_t count,
                                          struct srv_framing *framing) {
     *framing = (struct srv_framing){0};
-    struct reading r = {.framing = framing, .version_0 = strcmp(version, "HTTP/1.0") == 0};
-    if (strncmp(version, "HTTP/1.", 7) != 0 || !isdigit((unsigned char)version[7]) || version[8]) {
+    struct reading r = {.framing = framing, .version_0 = version && strcmp(version, "HTTP/1.0") == 0};
+    if (version && (strncmp(version, "HTTP/1.", 7) != 0 || !isdigit((unsigned char)version[7]) || version[8])) {
         return fault(&r, SRV_FRAMING_VERSION, "This service speaks HTTP/1.1 and HTTP/1.0.");
     }
     /* A fault that leaves no doubt about the request's end gives way to one that does. */
@@ -212,7 +212,7 @@ enum srv_framing_fault srv_framing_check(const char *version, const struct srv_f
     if (r.lengths && r.codings) {
         return fault(&r, SRV_FRAMING_BAD, "Content-Length and Transfer-Encoding exclude each other.");
     }
-    if (!r.hosts && !r.version_0) {
+    if (!r.hosts && version && !r.version_0) {
         return fault(&r, SRV_FRAMING_BAD, "HTTP/1.1 requires a Host header.");
     }
     framing->detail = detail;

@@ -39,7 +39,7 @@ struct srv_framing {
 
 /* srv_framing_check - checks Host, Content-Length, Transfer-Encoding, Expect and the form of every line.
  *
- *     version   "HTTP/1.1"
+ *     version   "HTTP/1.1"; NULL: not known, nothing that depends on it is refused
  *
  * Refused as SRV_FRAMING_BAD: a name that is not a token (also with a space before the colon), control characters in a
  * value, no or several Host lines in HTTP/1.1 (several also in 1.0), a malformed Host, repeated or malformed

@@ -108,11 +108,15 @@ static enum MHD_Result collect(void *ctx, enum MHD_ValueKind kind, const char *n
     return MHD_YES;
 }
 
-/* libmicrohttpd before 1.0 cuts a line at a NUL, takes a bare LF for the end of a line, and glues a folded line to the
- * name. It parses the lines where they were received, each end of line overwritten by NULs: so a gap of another size
- * between what it reports tells that something was there. */
-static bool lines_touch(const struct collected *all, const char *version) {
+/* libmicrohttpd before 1.0 cuts a line at a NUL, takes a bare LF for the end of a line, glues a folded line to the
+ * name, skips spaces and does not report a line without a name. It parses the lines where they were received, each end
+ * of line overwritten by NULs: so a gap of another size between what it reports tells that something was there. */
+static bool lines_touch(const struct collected *all, const char *url, const char *method, const char *version) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(all->request->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     const char *end = version + strlen(version);
+    if (url != method + strlen(method) + 1 || version != url + all->request->target_size + 1)
+        return false;
     for (size_t i = 0; i < all->count; i++) {
         const struct srv_field *field = &all->fields[i];
         const char *colon = field->name + field->name_size;
@@ -123,21 +127,31 @@ static bool lines_touch(const struct collected *all, const char *version) {
                 return false;
         end = field->value + field->value_size;
     }
-    return all->count == 0 || end[1] == 0;
+    return info && end + 4 == method + info->header_size;
 }
 
-static bool method_is_known(const char *method) {
+/* The same text, but for ever: the library may take its memory back before the request is logged. NULL: unknown. */
+static const char *known_method(const char *method) {
     static const char *const known[] = {"POST", "GET", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "CONNECT"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i], method) == 0)
-            return true;
-    return false;
+            return known[i];
+    return NULL;
+}
+
+const char *srv_head_fault(struct srv_request *request, const char **detail) {
+    struct collected all = {.request = request};
+    MHD_get_connection_values_n(request->connection, MHD_HEADER_KIND, collect, &all);
+    enum srv_framing_fault fault = srv_framing_check(NULL, all.fields, all.count, &request->head.framing);
+    *detail = request->head.framing.detail;
+    return srv_framing_code(fault);
 }
 
 const char *srv_head_read(struct srv_request *request, const char *url, const char *method, const char *version,
                           const char **detail) {
     struct collected all = {.request = request};
-    request->method = method;
+    const char *known = known_method(method);
+    request->method = known ? known : method;
     request->path = "";
     MHD_get_connection_values_n(request->connection, MHD_HEADER_KIND, collect, &all);
     srv_request_id(request->head.request_id, request->id);
@@ -151,8 +165,9 @@ const char *srv_head_read(struct srv_request *request, const char *url, const ch
         *detail = "A request target may have at most 8192 bytes.";
         return "uri_too_long";
     }
-    if (request->server->old_layout && (version != url + request->target_size + 1 || !lines_touch(&all, version))) {
-        *detail = "The head holds a NUL, a line that does not end in CR LF, or a folded line.";
+    if (request->server->old_layout && !lines_touch(&all, url, method, version)) {
+        *detail =
+            "The head holds a NUL, spaces too many, or a line that is folded, has no name or no CR LF at its end.";
         return "bad_request";
     }
     enum srv_framing_fault fault = srv_framing_check(version, all.fields, all.count, &request->head.framing);
@@ -160,7 +175,7 @@ const char *srv_head_read(struct srv_request *request, const char *url, const ch
         *detail = request->head.framing.detail;
         return srv_framing_code(fault);
     }
-    if (!method_is_known(method)) {
+    if (!known) {
         *detail = "The method is none that the server knows.";
         return "not_implemented";
     }

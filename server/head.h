@@ -16,6 +16,10 @@ enum { SRV_TARGET_MAX = 8192, SRV_HEADERS_MAX = 16384, SRV_FIELDS_MAX = 100 };
 const char *srv_head_read(struct srv_request *request, const char *url, const char *method, const char *version,
                           const char **detail);
 
+/* srv_head_fault - what is wrong in the framing, as far as the headers that the library has read tell. Returns NULL
+ * when it is something else, or a problem code with a sentence in `detail`. */
+const char *srv_head_fault(struct srv_request *request, const char **detail);
+
 /* srv_target_split - the request target (RFC 9112, section 3.2: origin form, absolute form, or "*") into a decoded
  * path and a raw query, in place.
  * Returns false when it is malformed, or holds %00. */

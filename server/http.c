@@ -12,17 +12,20 @@
 #include "server/compute.h"
 #include "server/gate.h"
 #include "server/head.h"
+#include "server/refusals.h"
 #include "server/routes.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 enum {
     INLINE_BODY = 65536,       /* larger bodies are never computed by a thread that serves connections */
     POLITE_BODY = 65536,       /* a refused request's body up to this length is read, and the connection kept */
     CONNECTION_MEMORY = 32768, /* headers, and the piece of a body that is read at once */
-    CONNECTION_STEP = 4096
+    CONNECTION_STEP = 4096,
+    STRICT = 1 /* refuse a bare LF, folded lines and white space in the target */
 };
 
 uint64_t srv_clock_ns(void) {
@@ -52,9 +55,8 @@ static struct srv_connection *peer_of(struct MHD_Connection *connection) {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
-/* Called with the request line, before the library decodes it. What is returned becomes the handler's context. */
-static void *request_line(void *ctx, const char *target, struct MHD_Connection *connection) {
-    struct srv_server *server = ctx;
+struct srv_request *srv_request_begin(struct srv_server *server, struct MHD_Connection *connection,
+                                      const char *target) {
     size_t size = target ? strlen(target) : 0;
     size_t kept = size > SRV_TARGET_MAX ? SRV_TARGET_MAX : size;
     struct srv_request *request = calloc(1, sizeof *request + kept + 1);
@@ -67,13 +69,24 @@ static void *request_line(void *ctx, const char *target, struct MHD_Connection *
     request->target_size = size;
     if (target)
         memcpy(request->target, target, kept);
+    request->peer->request = request;
     atomic_fetch_add_explicit(&server->in_flight, 1, memory_order_relaxed);
     return request;
 }
 
-/* Sends a refusal at once. The library then closes the connection; a copy of the socket lives on for as long as the
- * client needs to read the answer. */
-static enum MHD_Result send_now(struct srv_request *request) {
+/* Called with the request line, before the library decodes it. What is returned becomes the handler's context.
+ *
+ * A query that stays would be split into arguments that nobody looks at, until the memory of the connection is full:
+ * which 0.9 answers by not answering at all. It is cut off where the library keeps it. */
+static void *request_line(void *ctx, const char *target, struct MHD_Connection *connection) {
+    struct srv_request *request = srv_request_begin(ctx, connection, target);
+    char *mark = target ? strchr((char *)(uintptr_t)target, '?') : NULL;
+    if (mark)
+        mark[1] = 0;
+    return request;
+}
+
+enum MHD_Result srv_request_refused(struct srv_request *request) {
     request->close = true;
     srv_connections_linger(request->server->connections, request->peer->fd, false);
     return srv_answer_send(request);
@@ -90,7 +103,7 @@ static enum MHD_Result refused_early(struct srv_request *request) {
         return MHD_YES;
     }
     if (framing->chunked || framing->expect_continue || framing->length > POLITE_BODY)
-        return send_now(request);
+        return srv_request_refused(request);
     request->stage = SRV_STAGE_DISCARD;
     return MHD_YES;
 }
@@ -106,7 +119,7 @@ static enum MHD_Result headers_are_here(struct srv_request *request, const char 
     atomic_store_explicit(&request->peer->talks, strcmp(version, MHD_HTTP_VERSION_1_1) == 0, memory_order_relaxed);
     if (fault) {
         srv_refuse(request, fault, detail, SRV_REJECT_FRAMING);
-        return send_now(request);
+        return srv_request_refused(request);
     }
     request->route = srv_route_find(server->routes, request->path);
     request->stage = SRV_STAGE_BODY;
@@ -155,7 +168,7 @@ static enum MHD_Result piece_is_here(struct srv_request *request, const char *da
     }
     /* Too much even to throw away. The library cannot answer in the middle of a body. */
     if (!request->server->tls_cert) {
-        srv_raw_answer(request->peer->fd, request->response.code, NULL);
+        srv_raw_send(request->peer->fd, &request->response, request->id);
         srv_connections_linger(request->server->connections, request->peer->fd, false);
     }
     return MHD_NO;
@@ -214,22 +227,25 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
 
 /* --- and ends ---------------------------------------------------------------------------------------------------- */
 
-static void completed(void *ctx, struct MHD_Connection *connection, void **req_cls,
-                      enum MHD_RequestTerminationCode how) {
-    (void)connection;
-    struct srv_server *server = ctx;
-    struct srv_request *request = *req_cls;
-    *req_cls = NULL;
-    if (!request)
-        return;
-    srv_answer_record(request, how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
-    if (request->peer)
-        srv_connection_move(request->peer, SRV_IDLE, server->options.idle_timeout_ms);
+void srv_request_end(struct srv_request *request, bool whole) {
+    struct srv_server *server = request->server;
+    srv_answer_record(request, whole);
+    request->peer->request = NULL;
+    srv_connection_move(request->peer, SRV_IDLE, server->options.idle_timeout_ms);
     srv_budget_give(&server->budget, request->granted);
     api_response_free(&request->response);
     free(request->body);
     free(request);
     atomic_fetch_sub(&server->in_flight, 1);
+}
+
+static void completed(void *ctx, struct MHD_Connection *connection, void **req_cls,
+                      enum MHD_RequestTerminationCode how) {
+    (void)ctx, (void)connection;
+    struct srv_request *request = *req_cls;
+    *req_cls = NULL;
+    if (request)
+        srv_request_end(request, how == MHD_REQUEST_TERMINATED_COMPLETED_OK || request->by_library);
 }
 
 static void connection_changed(void *ctx, struct MHD_Connection *connection, void **socket_context,
@@ -240,7 +256,11 @@ static void connection_changed(void *ctx, struct MHD_Connection *connection, voi
         *socket_context = srv_connections_at(server->connections, fd);
     } else {
         struct srv_connection *peer = *socket_context;
+        if (server->tls_cert)
+            shutdown(peer->fd, SHUT_WR); /* the library does so without TLS; a lingering copy would keep it open */
         struct srv_address address = peer->address; /* its entry may be taken again at once */
+        if (peer->request)
+            srv_request_end(peer->request, false); /* the library has lost it: 1.0 does, of what it refuses twice */
         srv_connection_close(server->connections, peer);
         srv_clients_leave(server->clients, &address);
     }
@@ -259,12 +279,16 @@ bool srv_http_start(struct srv_server *server) {
                                    {MHD_OPTION_HTTPS_MEM_KEY, 0, server->tls_key},
                                    {MHD_OPTION_END, 0, NULL}};
     unsigned threads = (unsigned)options->io_threads;
+    /* 0.9 answers twice when it is strict; what it lets pass is found in head.c. */
+    int strict = server->old_layout ? 0 : STRICT;
+    srv_refusals_start(server);
     server->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER, no_log, NULL, MHD_OPTION_THREAD_POOL_SIZE,
         threads > 1 ? threads : 0u, MHD_OPTION_CONNECTION_LIMIT, (unsigned)(options->max_connections + 64) * threads,
         MHD_OPTION_CONNECTION_TIMEOUT, 0u, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)CONNECTION_STEP, MHD_OPTION_URI_LOG_CALLBACK, request_line,
-        server, MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_NOTIFY_CONNECTION, connection_changed,
-        server, MHD_OPTION_ARRAY, server->tls_cert ? tls : &tls[2], MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)CONNECTION_STEP, MHD_OPTION_STRICT_FOR_CLIENT, strict,
+        MHD_OPTION_URI_LOG_CALLBACK, request_line, server, MHD_OPTION_NOTIFY_COMPLETED, completed, server,
+        MHD_OPTION_NOTIFY_CONNECTION, connection_changed, server, MHD_OPTION_ARRAY, server->tls_cert ? tls : &tls[2],
+        MHD_OPTION_END);
     return server->daemon != NULL;
 }

@@ -41,6 +41,7 @@ enum srv_stage {
  *     body             malloc'd; `size` of `capacity` bytes are filled; freed as soon as it has been read
  *     lent             body is the library's memory, and only for the duration of one call
  *     dear             too costly for the thread that serves the connection
+ *     by_library       refused by the library itself, which then reports its end as an error
  *     granted          bytes counted in the server's budget; body_granted of them for the body
  *     response         what is answered; unless `document` is set, then that
  *     coding           how response.body is packed
@@ -63,7 +64,7 @@ struct srv_request {
     const struct srv_document *document;
     const char *cache_control, *etag, *location;
     enum srv_coding coding, wanted;
-    bool preflight, close, unauthorized, queued, lent, dear;
+    bool preflight, close, unauthorized, queued, lent, dear, by_library;
     atomic_uint_fast64_t deadline_ms;
     uint64_t began_ns, read_ns, queued_ns, queue_ns, compute_ns, pack_ns;
     struct srv_key key;

@@ -229,9 +229,8 @@ static size_t oversized(struct malformed *draw, char *out) {
     return size + 4;
 }
 
-/* 301: by itself libmicrohttpd 1.0 sends a client that writes white space into a target to the encoded one. */
 static bool is_known(int status) {
-    return status == 0 || status == 100 || (status >= 200 && status < 300) || status == 301 || status == 304 ||
+    return status == 0 || status == 100 || (status >= 200 && status < 300) || status == 304 ||
            (status >= 400 && status < 500) || status == 501 || status == 503 || status == 505;
 }
 

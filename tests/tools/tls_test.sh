@@ -41,6 +41,9 @@ ask "$at/health/live" | grep -q live || fail "no answer over TLS"
 head -c 20000000 /dev/zero >"$tmp/large"
 code=$(ask -o "$tmp/answer" -w '%{http_code}' -H 'Content-Type: text/csv' --data-binary "@$tmp/large" "$at/mha")
 [ "$code" = 415 ] || fail "a large body that is no JSON is answered $code"
+# What the library refuses by itself is answered in our words here too.
+printf 'GET / HTTP/2.0\r\n\r\n' | timeout 5 openssl s_client -quiet -connect "127.0.0.1:$port" 2>/dev/null |
+    grep -q '"/problems#http_version"' || fail "a refusal of the library's own"
 "$program" --healthcheck --port "$port" --tls-cert "$tmp/cert" --tls-key "$tmp/key" || fail "healthcheck"
 curl -s --max-time 2 "http://127.0.0.1:$port/health/live" && fail "answered without TLS"
 # A client that connects and says nothing is dropped by the header timeout.
