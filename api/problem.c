@@ -17,6 +17,7 @@ static const struct api_problem_type problems[] = {
     {"unauthorized", 401, "Unauthorized", "The request carries no valid key in `Authorization: Bearer`."},
     {"not_found", 404, "Not found", "There is nothing under this path; `hint` names the one that is probably meant."},
     {"method_not_allowed", 405, "Method not allowed", "The path exists but not with this method; see `Allow`."},
+    {"not_acceptable", 406, "Not acceptable", "`Accept-Encoding` refuses every coding that an answer can have."},
     {"timeout", 408, "Timeout", "The request did not arrive completely within the time allowed."},
     {"length_required", 411, "Length required", "The body's length is neither stated nor chunked."},
     {"body_too_large", 413, "Body too large",

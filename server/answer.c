@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PACK_LEVEL = 1, PACK_EXCESS = 64 };
+
 #define NOTHING_ALLOWED "default-src 'none'; frame-ancestors 'none'"
 
 bool srv_answer_wants_packing(struct srv_request *request) {
@@ -17,6 +19,31 @@ bool srv_answer_wants_packing(struct srv_request *request) {
         return false;
     request->wanted = srv_coding_negotiate(request->head.accept_encoding);
     return request->wanted == SRV_GZIP || request->wanted == SRV_DEFLATE;
+}
+
+void srv_answer_pack(struct srv_request *request, size_t below) {
+    struct api_response *response = &request->response;
+    uint64_t began = srv_clock_ns();
+    size_t size;
+    void *packed = srv_compress(request->wanted, PACK_LEVEL, response->body, response->body_size, below, &size);
+    if (packed) {
+        free(response->body);
+        response->body = packed;
+        response->body_size = size;
+        request->coding = request->wanted;
+    }
+    request->pack_ns = srv_clock_ns() - began;
+}
+
+/* Who refuses an answer as it is gets a small one packed too. */
+static void pack_what_must_be(struct srv_request *request) {
+    const char *accept_encoding = request->head.accept_encoding;
+    if (!accept_encoding || !request->response.body || request->coding != SRV_IDENTITY ||
+        srv_coding_takes_identity(accept_encoding))
+        return;
+    request->wanted = srv_coding_negotiate(accept_encoding);
+    if (request->wanted != SRV_NOT_ACCEPTABLE)
+        srv_answer_pack(request, request->response.body_size + PACK_EXCESS);
 }
 
 void srv_answer_options(struct srv_request *request) {
@@ -132,6 +159,7 @@ static struct MHD_Response *document_answer(struct srv_request *request) {
 
 static struct MHD_Response *response_answer(struct srv_request *request) {
     struct api_response *response = &request->response;
+    pack_what_must_be(request);
     struct MHD_Response *answer =
         MHD_create_response_from_buffer(response->body ? response->body_size : 0, response->body,
                                         response->body ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);

@@ -109,6 +109,11 @@ enum srv_coding srv_coding_negotiate(const char *accept_encoding) {
     return silent || identity > 0 ? SRV_IDENTITY : SRV_NOT_ACCEPTABLE;
 }
 
+bool srv_coding_takes_identity(const char *accept_encoding) {
+    struct wishes w = read_wishes(accept_encoding ? accept_encoding : "");
+    return (w.identity >= 0 ? w.identity : w.any) != 0;
+}
+
 bool srv_content_coding(const char *content_encoding, enum srv_coding *coding) {
     const char *name = content_encoding ? content_encoding + strspn(content_encoding, " \t") : "";
     size_t size = strcspn(name, " \t");
@@ -132,17 +137,18 @@ static int window(enum srv_coding coding) {
     return coding == SRV_GZIP ? 15 + 16 : 15;
 }
 
-void *srv_compress(enum srv_coding coding, int level, const void *data, size_t size, size_t *packed_size) {
+void *srv_compress(enum srv_coding coding, int level, const void *data, size_t size, size_t below,
+                   size_t *packed_size) {
     z_stream z = {0};
-    unsigned char *out = size > 1 ? malloc(size) : NULL;
+    unsigned char *out = below > 1 ? malloc(below) : NULL;
     if (!out || deflateInit2(&z, level, Z_DEFLATED, window(coding), 8, Z_DEFAULT_STRATEGY) != Z_OK) {
         free(out);
         return NULL;
     }
     size_t taken = 0, made = 0;
     int state = Z_OK;
-    while (state == Z_OK && made < size - 1) {
-        uInt in = portion(size - taken), room = portion(size - 1 - made);
+    while (state == Z_OK && made < below - 1) {
+        uInt in = portion(size - taken), room = portion(below - 1 - made);
         z.next_in = (const Bytef *)data + taken;
         z.avail_in = in;
         z.next_out = out + made;

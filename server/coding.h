@@ -22,10 +22,13 @@ const char *srv_coding_name(enum srv_coding coding);
  * a word about identity. Without the header, or with an empty one: identity. A malformed member is passed over. */
 enum srv_coding srv_coding_negotiate(const char *accept_encoding);
 
+/* srv_coding_takes_identity - may an answer to this Accept-Encoding value (NULL: none) go as it is? */
+bool srv_coding_takes_identity(const char *accept_encoding);
+
 /* srv_compress - packs `size` bytes with zlib at `level` (1 .. 9).
  * Returns malloc'd memory (the caller frees it) with its size in `packed_size`, or NULL out of memory, or when the
- * result would not be smaller than `size`. */
-void *srv_compress(enum srv_coding coding, int level, const void *data, size_t size, size_t *packed_size);
+ * result would not be smaller than `below`: mostly `size` itself. */
+void *srv_compress(enum srv_coding coding, int level, const void *data, size_t size, size_t below, size_t *packed_size);
 
 enum srv_unpack {
     SRV_UNPACKED,

@@ -8,7 +8,7 @@
 
 static const double inline_cost = 2e6; /* about a millisecond */
 
-enum { INLINE_PACK = 32768, PACK_LEVEL = 1 };
+enum { INLINE_PACK = 32768 };
 
 static struct srv_request *request_of(const struct srv_job *job) {
     return (struct srv_request *)((const char *)job - offsetof(struct srv_request, job));
@@ -91,20 +91,6 @@ static void settle(struct srv_request *request) {
     keep_granted(request, request->response.body_size);
 }
 
-static void pack(struct srv_request *request) {
-    struct api_response *response = &request->response;
-    uint64_t began = srv_clock_ns();
-    size_t size;
-    void *packed = srv_compress(request->wanted, PACK_LEVEL, response->body, response->body_size, &size);
-    if (packed) {
-        free(response->body);
-        response->body = packed;
-        response->body_size = size;
-        request->coding = request->wanted;
-    }
-    request->pack_ns = srv_clock_ns() - began;
-}
-
 /* --- here -------------------------------------------------------------------------------------------------------- */
 
 bool srv_compute_here(struct srv_request *request) {
@@ -119,7 +105,7 @@ bool srv_compute_here(struct srv_request *request) {
     if (srv_answer_wants_packing(request)) {
         if (request->response.body_size > INLINE_PACK)
             return false;
-        pack(request);
+        srv_answer_pack(request, request->response.body_size);
     }
     return true;
 }
@@ -205,7 +191,7 @@ static void work(struct srv_job *job) {
     if (!request->response.body)
         compute(request);
     if (srv_answer_wants_packing(request))
-        pack(request);
+        srv_answer_pack(request, request->response.body_size);
     hand_back(request);
 }
 

@@ -93,6 +93,8 @@ bool srv_gate_pass(struct srv_request *request) {
         srv_gate_refuse_path(request);
     else if (!srv_route_allows(route, request->method))
         refuse_method(request);
+    else if (srv_coding_negotiate(request->head.accept_encoding) == SRV_NOT_ACCEPTABLE)
+        srv_refuse(request, "not_acceptable", "Accept-Encoding refuses identity, gzip and deflate.", SRV_REJECT_COUNT);
     else
         return body_is_welcome(request);
     return false;

@@ -34,6 +34,7 @@ Test(problem, server_codes) {
                   {"unauthorized", 401},
                   {"not_found", 404},
                   {"method_not_allowed", 405},
+                  {"not_acceptable", 406},
                   {"timeout", 408},
                   {"length_required", 411},
                   {"body_too_large", 413},

@@ -55,6 +55,25 @@ Test(coding, negotiation) {
                      srv_coding_name(srv_coding_negotiate(rows[i].header)));
 }
 
+Test(coding, identity_unless_refused) {
+    static const char *const taken[] = {NULL, "", "gzip", "br", "identity", "identity;q=0.001", "*;q=0, identity"};
+    static const char *const refused[] = {"identity;q=0", "gzip, identity;q=0", "*;q=0", "*;q=0.0, gzip"};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        cr_assert(srv_coding_takes_identity(taken[i]), "%s", taken[i]);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        cr_assert(!srv_coding_takes_identity(refused[i]), "%s", refused[i]);
+    size_t size;
+    void *packed = srv_compress(SRV_GZIP, 1, "{}\n", 3, 64, &size); /* larger than it was, because it must be */
+    struct srv_unpack_limit limit = {.bytes = 8};
+    char *out;
+    size_t out_size;
+    cr_assert(packed && size > 3 && size < 64);
+    cr_assert_eq(srv_unpack(SRV_GZIP, packed, size, &limit, &out, &out_size), SRV_UNPACKED);
+    cr_assert_str_eq(out, "{}\n");
+    free(out);
+    free(packed);
+}
+
 Test(coding, content_encoding) {
     enum srv_coding coding;
     cr_assert(srv_content_coding(NULL, &coding) && coding == SRV_IDENTITY);
@@ -86,7 +105,7 @@ Test(coding, there_and_back) {
         char *text = sample(size);
         for (enum srv_coding coding = SRV_GZIP; coding <= SRV_DEFLATE; coding++) {
             size_t packed_size, out_size;
-            void *packed = srv_compress(coding, 1, text, size, &packed_size);
+            void *packed = srv_compress(coding, 1, text, size, size, &packed_size);
             if (!packed) {
                 cr_assert(size < 100, "%zu bytes do not get smaller", size);
                 continue;
@@ -110,9 +129,9 @@ Test(coding, noise_is_not_packed) {
         noise[i] = (unsigned char)(random >> 24);
     }
     size_t size;
-    cr_assert_null(srv_compress(SRV_GZIP, 6, noise, sizeof noise, &size));
-    cr_assert_null(srv_compress(SRV_GZIP, 6, noise, 0, &size));
-    cr_assert_null(srv_compress(SRV_GZIP, 6, noise, 1, &size));
+    cr_assert_null(srv_compress(SRV_GZIP, 6, noise, sizeof noise, sizeof noise, &size));
+    cr_assert_null(srv_compress(SRV_GZIP, 6, noise, 0, 0, &size));
+    cr_assert_null(srv_compress(SRV_GZIP, 6, noise, 1, 1, &size));
 }
 
 Test(coding, gzip_the_program_agrees) {
@@ -120,7 +139,7 @@ Test(coding, gzip_the_program_agrees) {
     int fd = mkstemp(path);
     char *text = sample(100000), *back = calloc(1, 100001);
     size_t size;
-    void *packed = srv_compress(SRV_GZIP, 6, text, 100000, &size);
+    void *packed = srv_compress(SRV_GZIP, 6, text, 100000, 100000, &size);
     cr_assert_eq(write(fd, packed, size), (ssize_t)size);
     close(fd);
     snprintf(command, sizeof command, "gzip -dc <%s", path);
@@ -147,7 +166,7 @@ Test(coding, the_limit_is_exact) {
     enum { SIZE = 50000 };
     char *text = sample(SIZE), *out;
     size_t packed_size, size;
-    void *packed = srv_compress(SRV_DEFLATE, 6, text, SIZE, &packed_size);
+    void *packed = srv_compress(SRV_DEFLATE, 6, text, SIZE, SIZE, &packed_size);
     static const struct {
         size_t limit;
         enum srv_unpack expected;
@@ -184,7 +203,7 @@ Test(coding, a_bomb_costs_no_more_than_the_limit) {
     static char zeros[64 << 20];
     size_t packed_size, size;
     char *out;
-    void *bomb = srv_compress(SRV_GZIP, 9, zeros, sizeof zeros, &packed_size);
+    void *bomb = srv_compress(SRV_GZIP, 9, zeros, sizeof zeros, sizeof zeros, &packed_size);
     cr_assert(packed_size < sizeof zeros / 500);
     struct purse purse = {.left = SIZE_MAX};
     struct srv_unpack_limit limit = {LIMIT, grant, &purse};
@@ -200,7 +219,7 @@ Test(coding, cuts_noise_and_trailers) {
     char *text = sample(SIZE), *out;
     size_t packed_size, size;
     for (enum srv_coding coding = SRV_GZIP; coding <= SRV_DEFLATE; coding++) {
-        unsigned char *packed = srv_compress(coding, 6, text, SIZE, &packed_size);
+        unsigned char *packed = srv_compress(coding, 6, text, SIZE, SIZE, &packed_size);
         for (size_t n = 0; n < packed_size; n++) {
             cr_assert_eq(srv_unpack(coding, packed, n, &roomy, &out, &size), SRV_UNPACK_MALFORMED, "cut at %zu", n);
             cr_assert_null(out);

@@ -466,6 +466,37 @@ Test(http, documents_are_tagged_and_packed) {
     }
 }
 
+/* identity;q=0 is taken at its word: packed however small, or 406 when nothing that is left can be made. */
+Test(http, identity_can_be_refused) {
+    static const struct {
+        const char *request;
+        int status;
+        const char *coding;
+    } rows[] = {
+        {LIVE "Accept-Encoding: identity;q=0\r\n\r\n", 406, NULL},
+        {LIVE "Accept-Encoding: *;q=0\r\n\r\n", 406, NULL},
+        {"GET / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: br, *;q=0\r\n\r\n", 406, NULL},
+        {ASK "Accept-Encoding: br, identity;q=0\r\nContent-Length: 11\r\n\r\n" SMALL, 406, NULL},
+        {ASK "Accept-Encoding: gzip, identity;q=0\r\nContent-Length: 11\r\n\r\n" SMALL, 200, "gzip"},
+        {ASK "Accept-Encoding: deflate, identity;q=0\r\nContent-Length: 11\r\n\r\n" SMALL, 200, "deflate"},
+        {ASK "Accept-Encoding: deflate, *;q=0\r\nContent-Length: 3\r\n\r\nabc", 400, "deflate"},
+        {LIVE "Accept-Encoding: gzip, identity;q=0\r\n\r\n", 200, "gzip"},
+        {LIVE "Accept-Encoding: gzip\r\n\r\n", 200, NULL},
+        {LIVE "Accept-Encoding: br\r\n\r\n", 200, NULL},
+        {"OPTIONS /mha HTTP/1.1\r\nHost: a\r\nAccept-Encoding: identity;q=0\r\n\r\n", 204, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct answer answer;
+        cr_expect_eq(exchange(server.port, rows[i].request, &answer), rows[i].status, "%s: %d", rows[i].request,
+                     answer.status);
+        const char *coding = answer_header(&answer, "Content-Encoding");
+        cr_expect(!coding == !rows[i].coding && (!coding || strcmp(coding, rows[i].coding) == 0), "%s: %s",
+                  rows[i].request, coding);
+        cr_expect(answer.status != 406 || strstr(answer.body, "\"/problems#not_acceptable\""));
+        answer_free(&answer);
+    }
+}
+
 Test(http, every_problem_has_an_entry) {
     struct answer page, answer;
     exchange(server.port, "GET /problems HTTP/1.1\r\nHost: a\r\n\r\n", &page);
