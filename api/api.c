@@ -154,6 +154,7 @@ static bool run_post(struct api_job *job, const struct api_endpoint *endpoint, c
     double cost = (double)request->body_size / BYTES_A_NUMBER * COST_A_NUMBER;
     if (job->env->inline_cost > 0 && cost > job->env->inline_cost) {
         job->deferred = true;
+        job->response->estimate = cost;
         return false;
     }
     struct api_lift lift = {0};

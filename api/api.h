@@ -74,7 +74,7 @@ enum { API_SHAPE_MAX = 96 };
  *     code                   problem code ("unknown_field"), static; NULL on success
  *     shape                  short text for logs, "b1 h3 q6 k6 d4"; empty when nothing was computed
  *     numbers_in, numbers_out, multiply_adds   what was read, written, computed
- *     deferred               see api_env.inline_cost
+ *     deferred, estimate     see api_env.inline_cost: not computed, and what it was estimated at, or more
  */
 struct api_response {
     int status;
@@ -85,7 +85,7 @@ struct api_response {
     const char *route, *code;
     char shape[API_SHAPE_MAX];
     uint64_t numbers_in, numbers_out;
-    double multiply_adds;
+    double multiply_adds, estimate;
     bool deferred;
 };
 

@@ -146,9 +146,10 @@ bool api_admit(struct api_job *job, const struct api_cost *cost) {
     if (!within_limits(job, cost, bytes))
         return false;
     double read = (double)job->lift->numbers + made;
-    if (job->env->inline_cost > 0 &&
-        cost->multiply_adds + NUMBER_COST * (read + cost->numbers) > job->env->inline_cost) {
+    double estimate = cost->multiply_adds + NUMBER_COST * (read + cost->numbers);
+    if (job->env->inline_cost > 0 && estimate > job->env->inline_cost) {
         job->deferred = true;
+        job->response->estimate = estimate;
         return false;
     }
     if (job->env->reserve && !job->env->reserve(job->env->reserve_ctx, (size_t)bytes))

@@ -3,10 +3,14 @@
 #include "server/answer.h"
 #include "server/body.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double inline_cost = 2e6; /* about a millisecond */
+
+/* What a job is expected to take, for the order in the queue only. An unread body may ask for anything. */
+enum { UNITS_A_NS = 2, PACKED_BYTE_NS = 10, UNREAD_BYTE_NS = 50 };
 
 enum { INLINE_PACK = 32768 };
 
@@ -96,6 +100,7 @@ static void settle(struct srv_request *request) {
 bool srv_compute_here(struct srv_request *request) {
     ask_api(request, NULL, inline_cost);
     if (request->response.deferred) {
+        request->job.cost_ns = (uint64_t)fmin(request->response.estimate / UNITS_A_NS, 1e15);
         api_response_free(&request->response);
         request->response = (struct api_response){0};
         keep_granted(request, request->body_granted);
@@ -195,6 +200,15 @@ static void work(struct srv_job *job) {
     hand_back(request);
 }
 
+static uint64_t expected_ns(const struct srv_request *request) {
+    if (request->response.body)
+        return request->response.body_size * PACKED_BYTE_NS;
+    if (request->job.cost_ns)
+        return request->job.cost_ns;
+    uint64_t unread = request->size * UNREAD_BYTE_NS;
+    return unread > SRV_BRIEF_NS ? unread : SRV_BRIEF_NS + 1;
+}
+
 static bool job_unwanted(const struct srv_job *job) {
     return unwanted(request_of(job));
 }
@@ -211,7 +225,11 @@ enum MHD_Result srv_compute_elsewhere(struct srv_request *request) {
     request->queued = true;
     request->queued_ns = srv_clock_ns();
     atomic_store(&request->deadline_ms, wait ? srv_now_ms() + wait : UINT64_MAX);
-    request->job = (struct srv_job){.run = work, .unwanted = job_unwanted, .drop = drop};
+    request->job = (struct srv_job){.came_ns = request->queued_ns,
+                                    .cost_ns = expected_ns(request),
+                                    .run = work,
+                                    .unwanted = job_unwanted,
+                                    .drop = drop};
     MHD_suspend_connection(request->connection);
     srv_connection_watch(server->connections, request->peer);
     if (!srv_work_put(server->work, &request->job)) {

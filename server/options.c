@@ -36,7 +36,7 @@ static const struct option table[] = {
     {"port", COUNT, IN(port), "8080", 65535, "TCP port; 0 takes any free one and prints it"},
     {"workers", COUNT, IN(workers), "0", 1024, "threads that compute; 0: one for each core of the cgroup"},
     {"io-threads", COUNT, IN(io_threads), "0", 1024, "threads that serve connections; 0: by the number of cores"},
-    {"queue-depth", COUNT, IN(queue_depth), "64", 1e6, "requests that may wait for a worker; beyond it 503"},
+    {"queue-depth", COUNT, IN(queue_depth), "64", 1e6, "requests that may wait for a worker, the shortest in front; beyond it 503"},
     {"max-body-bytes", BYTES, IN(max_body_bytes), "64MiB", EXBI, "longest request body, packed or not; beyond it 413"},
     {"max-request-memory-bytes", BYTES, IN(max_request_memory_bytes), "1GiB", EXBI,
      "most memory for one request and its answer; beyond it 413"},

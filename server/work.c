@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -21,13 +20,13 @@ struct spread {
 
 struct srv_work {
     pthread_mutex_t lock;
-    pthread_cond_t wake, helper_left;
+    pthread_cond_t wake, brief_waits, helper_left;
     struct srv_job *first, *last;
     struct spread *spreads;
     size_t depth, idle, workers;
     atomic_size_t waiting;
-    bool stopping;
-    pthread_t *threads;
+    bool stopping, has_brief;
+    pthread_t *threads, brief;
     atomic_size_t started;
 };
 
@@ -35,11 +34,23 @@ struct srv_work {
 static _Thread_local size_t own_slot;
 static _Thread_local bool in_task;
 
-static void append(struct srv_work *work, struct srv_job *job) {
-    job->next = NULL;
-    job->previous = work->last;
-    *(work->last ? &work->last->next : &work->first) = job;
-    work->last = job;
+/* In whole times the job's own cost: how long others may pass it. At most a second, however dear it is. */
+enum { PATIENCE = 8, PATIENCE_MOST_NS = 1000000000 };
+
+static uint64_t due(const struct srv_job *job) {
+    uint64_t most = PATIENCE_MOST_NS / PATIENCE;
+    return job->came_ns + PATIENCE * (job->cost_ns < most ? job->cost_ns : most);
+}
+
+/* Behind all that are due no later. */
+static void enqueue(struct srv_work *work, struct srv_job *job) {
+    struct srv_job *before = work->last;
+    while (before && due(before) > due(job))
+        before = before->previous;
+    job->previous = before;
+    job->next = before ? before->next : work->first;
+    *(job->next ? &job->next->previous : &work->last) = job;
+    *(before ? &before->next : &work->first) = job;
     atomic_fetch_add_explicit(&work->waiting, 1, memory_order_relaxed);
 }
 
@@ -47,6 +58,28 @@ static void unlink_job(struct srv_work *work, struct srv_job *job) {
     *(job->previous ? &job->previous->next : &work->first) = job->next;
     *(job->next ? &job->next->previous : &work->last) = job->previous;
     atomic_fetch_sub_explicit(&work->waiting, 1, memory_order_relaxed);
+}
+
+/* The first brief job, unless an idle worker will take it. */
+static struct srv_job *next_brief(const struct srv_work *work) {
+    struct srv_job *job = work->idle ? NULL : work->first;
+    while (job && job->cost_ns > SRV_BRIEF_NS)
+        job = job->next;
+    return job;
+}
+
+static void call_brief(struct srv_work *work) {
+    if (next_brief(work))
+        pthread_cond_signal(&work->brief_waits);
+}
+
+/* Runs a job that waits, without the lock, which is held before and after. */
+static void run_next(struct srv_work *work, struct srv_job *job) {
+    unlink_job(work, job);
+    call_brief(work); /* this thread may have counted as idle when the next one came */
+    pthread_mutex_unlock(&work->lock);
+    job->run(job);
+    pthread_mutex_lock(&work->lock);
 }
 
 static struct spread *helpable(struct srv_work *work) {
@@ -87,11 +120,7 @@ static void *worker(void *arg) {
     for (;;) {
         struct spread *spread;
         if (work->first) {
-            struct srv_job *job = work->first;
-            unlink_job(work, job);
-            pthread_mutex_unlock(&work->lock);
-            job->run(job);
-            pthread_mutex_lock(&work->lock);
+            run_next(work, work->first);
         } else if ((spread = helpable(work))) {
             help(work, spread);
         } else if (work->stopping) {
@@ -101,6 +130,22 @@ static void *worker(void *arg) {
             pthread_cond_wait(&work->wake, &work->lock);
             work->idle--;
         }
+    }
+    pthread_mutex_unlock(&work->lock);
+    return NULL;
+}
+
+/* Not a batch thread: that is how it gets a core when all of them are busy. Its jobs keep to it. */
+static void *brief_worker(void *arg) {
+    struct srv_work *work = arg;
+    in_task = true;
+    pthread_mutex_lock(&work->lock);
+    while (!work->stopping) {
+        struct srv_job *job = next_brief(work);
+        if (job)
+            run_next(work, job);
+        else
+            pthread_cond_wait(&work->brief_waits, &work->lock);
     }
     pthread_mutex_unlock(&work->lock);
     return NULL;
@@ -118,6 +163,7 @@ struct srv_work *srv_work_new(size_t workers, size_t depth) {
     work->depth = depth;
     pthread_mutex_init(&work->lock, NULL);
     pthread_cond_init(&work->wake, NULL);
+    pthread_cond_init(&work->brief_waits, NULL);
     pthread_cond_init(&work->helper_left, NULL);
     while (work->workers < workers) {
         if (pthread_create(&work->threads[work->workers], NULL, worker, work) != 0) {
@@ -126,7 +172,11 @@ struct srv_work *srv_work_new(size_t workers, size_t depth) {
         }
         work->workers++;
     }
-    return work;
+    work->has_brief = pthread_create(&work->brief, NULL, brief_worker, work) == 0;
+    if (work->has_brief)
+        return work;
+    srv_work_free(work);
+    return NULL;
 }
 
 bool srv_work_put(struct srv_work *work, struct srv_job *job) {
@@ -134,8 +184,9 @@ bool srv_work_put(struct srv_work *work, struct srv_job *job) {
     size_t waiting = atomic_load_explicit(&work->waiting, memory_order_relaxed);
     bool room = waiting < work->depth + work->idle;
     if (room) {
-        append(work, job);
+        enqueue(work, job);
         pthread_cond_signal(&work->wake);
+        call_brief(work);
     }
     pthread_mutex_unlock(&work->lock);
     return room;
@@ -210,10 +261,14 @@ void srv_work_free(struct srv_work *work) {
     pthread_mutex_lock(&work->lock);
     work->stopping = true;
     pthread_cond_broadcast(&work->wake);
+    pthread_cond_broadcast(&work->brief_waits);
     pthread_mutex_unlock(&work->lock);
     for (size_t i = 0; i < work->workers; i++)
         pthread_join(work->threads[i], NULL);
+    if (work->has_brief)
+        pthread_join(work->brief, NULL);
     pthread_cond_destroy(&work->helper_left);
+    pthread_cond_destroy(&work->brief_waits);
     pthread_cond_destroy(&work->wake);
     pthread_mutex_destroy(&work->lock);
     free(work->threads);

@@ -90,6 +90,7 @@ Test(api, deferral) {
     env.inline_cost = 100; /* 8 numbers read, 8 written at most: 16 each, and 4 products */
     struct call got = ask(&env, NULL);
     cr_expect(got.response.deferred && !got.response.body && !got.response.code);
+    cr_expect_gt(got.response.estimate, env.inline_cost);
     call_free(&got);
     env.inline_cost = 1000;
     got = ask(&env, NULL);

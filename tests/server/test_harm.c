@@ -274,6 +274,73 @@ Test(harm, noise_instead_of_requests) {
     end(&p);
 }
 
+/* --- small among large ------------------------------------------------------------------------------------------- */
+
+enum { LARGE_CLIENTS = 4, AMONG_MS = 3000 };
+
+struct flood {
+    uint16_t port;
+    char *body;
+    size_t size;
+    atomic_bool over;
+    atomic_int served, failed;
+    _Atomic int64_t total_ms;
+};
+
+static void *ask_large(void *arg) {
+    struct flood *flood = arg;
+    while (!atomic_load(&flood->over)) {
+        struct answer answer;
+        int64_t began = now_ms();
+        atomic_fetch_add(&flood->failed,
+                         post(flood->port, "/attention", NULL, flood->body, flood->size, &answer) != 200);
+        atomic_fetch_add(&flood->total_ms, now_ms() - began);
+        atomic_fetch_add(&flood->served, 1);
+        answer_free(&answer);
+    }
+    return NULL;
+}
+
+/* A small request whose answer is too long to be packed by the thread that serves its connection does not queue behind
+ * large ones, and these go on. */
+Test(harm, a_small_packed_answer_among_large_ones) {
+    static const char small[] = "{\"random\":{\"seed\":0,\"draws\":[{\"into\":[\"x\"],\"shape\":[60,60]}]},"
+                                "\"checks\":false,\"return\":[\"output\"]}";
+    struct program p;
+    struct flood flood = {0};
+    pthread_t threads[LARGE_CLIENTS];
+    start(&p, OPTIONS("--log-format", "off"));
+    flood.port = p.port;
+    flood.body = attention_body(2000, 64, &flood.size);
+    for (int i = 0; i < LARGE_CLIENTS; i++)
+        pthread_create(&threads[i], NULL, ask_large, &flood);
+    sleep_ms(300);
+    seen.n = seen.failed = 0;
+    for (int64_t until = now_ms() + AMONG_MS; now_ms() < until; sleep_ms(5)) {
+        struct answer answer;
+        double began = clock_ms();
+        seen.failed += post(p.port, "/attention", "Accept-Encoding: gzip\r\n", small, sizeof small - 1, &answer) != 200;
+        const char *coding = answer_header(&answer, "Content-Encoding");
+        seen.failed += !coding || answer.body_size <= 32768;
+        seen.ms[seen.n++] = clock_ms() - began;
+        answer_free(&answer);
+    }
+    atomic_store(&flood.over, true);
+    for (int i = 0; i < LARGE_CLIENTS; i++)
+        pthread_join(threads[i], NULL);
+    double large = (double)atomic_load(&flood.total_ms) / atomic_load(&flood.served);
+    fprintf(stderr,
+            "harm: %d clients ask for large answers, %d served, mean %.1f ms; among them %zu small packed answers, p50 "
+            "%.2f ms, p99 %.2f ms\n",
+            LARGE_CLIENTS, atomic_load(&flood.served), large, seen.n, percentile(&seen, 0.5), percentile(&seen, 0.99));
+    cr_expect_eq(seen.failed, 0);
+    cr_expect_eq(atomic_load(&flood.failed), 0);
+    cr_expect_gt(atomic_load(&flood.served), 2 * LARGE_CLIENTS);
+    cr_expect(!is_measured() || percentile(&seen, 0.5) < large / 6, "no sooner than large ones");
+    free(flood.body);
+    end(&p);
+}
+
 /* --- malformed bodies -------------------------------------------------------------------------------------------- */
 
 static bool is_text(const json_t *object, const char *member) {

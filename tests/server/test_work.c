@@ -11,6 +11,8 @@
 
 TestSuite(work, .timeout = 30);
 
+enum { LONG_NS = SRV_BRIEF_NS + 1 };
+
 struct counted {
     struct srv_job job;
     atomic_int run, dropped;
@@ -38,7 +40,7 @@ static void count_drop(struct srv_job *job) {
 }
 
 static struct counted fresh(bool release) {
-    struct counted c = {.job = {.run = count_run, .unwanted = is_unwanted, .drop = count_drop}};
+    struct counted c = {.job = {.cost_ns = LONG_NS, .run = count_run, .unwanted = is_unwanted, .drop = count_drop}};
     atomic_init(&c.release, release);
     return c;
 }
@@ -81,6 +83,76 @@ Test(work, the_queue_is_bounded_and_swept) {
     srv_work_free(work);
     cr_expect_eq(atomic_load(&jobs[0].run) + atomic_load(&jobs[2].run) + atomic_load(&extra.run), 3);
     cr_expect_eq(atomic_load(&jobs[1].run), 0);
+}
+
+/* --- who comes first --------------------------------------------------------------------------------------------- */
+
+struct ordered {
+    struct srv_job job;
+    int place;
+};
+
+static atomic_int places;
+
+static void take_place(struct srv_job *job) {
+    ((struct ordered *)(uintptr_t)job)->place = atomic_fetch_add(&places, 1);
+}
+
+/* With the worker busy: puts jobs that come and cost so many milliseconds, then lets them run. */
+static void run_in_order(struct ordered *jobs, size_t n, const int (*came_and_cost)[2]) {
+    struct srv_work *work = srv_work_new(1, n);
+    struct counted busy = fresh(false);
+    cr_assert(srv_work_put(work, &busy.job));
+    while (!atomic_load(&busy.run))
+        usleep(100);
+    atomic_store(&places, 0);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t came = (uint64_t)came_and_cost[i][0] * 1000000, cost = (uint64_t)came_and_cost[i][1] * 1000000;
+        jobs[i].job = (struct srv_job){.came_ns = came, .cost_ns = cost, .run = take_place, .unwanted = is_unwanted};
+        cr_assert(srv_work_put(work, &jobs[i].job));
+    }
+    atomic_store(&busy.release, true);
+    srv_work_free(work);
+    cr_assert_eq(atomic_load(&places), (int)n);
+}
+
+/* Shorter ones pass, equals keep their order, and what has waited for eight times its cost, or for a second, is passed
+ * by none. */
+Test(work, short_jobs_pass_long_ones_that_do_not_starve) {
+    enum { JOBS = 7 };
+    static const int jobs[JOBS][2] = {{0, 100}, {1, 100}, {2, 10}, {3, 10}, {4, 20}, {799, 10}, {0, 5000}};
+    static const int order[JOBS] = {3, 4, 0, 1, 2, 5, 6}; /* due: 800, 801, 82, 83, 164, 879, 1000 */
+    struct ordered ran[JOBS];
+    run_in_order(ran, JOBS, jobs);
+    for (size_t i = 0; i < JOBS; i++)
+        cr_expect_eq(ran[i].place, order[i], "job %zu ran as number %d, not %d", i, ran[i].place, order[i]);
+    static const int late[3][2] = {{0, 5000}, {900, 10}, {1001, 10}};
+    run_in_order(ran, 3, late);
+    cr_expect(ran[1].place == 0 && ran[0].place == 1 && ran[2].place == 2);
+}
+
+/* All workers are busy: what is brief runs all the same, what is not waits. */
+Test(work, brief_jobs_need_no_idle_worker) {
+    struct srv_work *work = srv_work_new(2, 8);
+    struct counted busy[2] = {fresh(false), fresh(false)}, brief[3] = {fresh(true), fresh(true), fresh(true)};
+    struct counted longer = fresh(true);
+    for (int i = 0; i < 2; i++)
+        cr_assert(srv_work_put(work, &busy[i].job));
+    while (!atomic_load(&busy[0].run) || !atomic_load(&busy[1].run))
+        usleep(100);
+    cr_assert(srv_work_put(work, &longer.job));
+    for (int i = 0; i < 3; i++) {
+        brief[i].job.cost_ns = SRV_BRIEF_NS;
+        cr_assert(srv_work_put(work, &brief[i].job));
+    }
+    while (!atomic_load(&brief[0].run) || !atomic_load(&brief[1].run) || !atomic_load(&brief[2].run))
+        usleep(100); /* for ever, if they waited */
+    usleep(20000);
+    cr_expect_eq(atomic_load(&longer.run), 0);
+    atomic_store(&busy[0].release, true);
+    atomic_store(&busy[1].release, true);
+    srv_work_free(work);
+    cr_expect_eq(atomic_load(&longer.run), 1);
 }
 
 /* --- shared jobs ------------------------------------------------------------------------------------------------- */
