@@ -21,6 +21,58 @@ bool srv_grant(void *ctx, size_t bytes) {
     return true;
 }
 
+/* --- memory for the body ----------------------------------------------------------------------------------------- */
+
+static bool is_announced(const struct srv_request *request) {
+    return request->head.framing.has_length && request->head.framing.length > STEP;
+}
+
+bool srv_body_reserve(struct srv_request *request) {
+    size_t length = (size_t)request->head.framing.length;
+    if (!is_announced(request))
+        return true;
+    if (!srv_budget_reserve(&request->server->budget, length)) {
+        srv_refuse(request, "memory_budget", NULL, SRV_REJECT_MEMORY);
+        return false;
+    }
+    atomic_store(&request->peer->reserved, length);
+    return true;
+}
+
+/* Bytes that have arrived pass from what is reserved to what is granted. */
+static size_t take_reserved(struct srv_request *request, size_t bytes) {
+    size_t left = atomic_load(&request->peer->reserved), part;
+    do
+        part = bytes < left ? bytes : left;
+    while (!atomic_compare_exchange_weak(&request->peer->reserved, &left, left - part));
+    return part;
+}
+
+static bool grant_body(struct srv_request *request, size_t bytes) {
+    struct srv_budget *budget = &request->server->budget;
+    size_t missing = bytes - take_reserved(request, bytes);
+    bool announced = is_announced(request);
+    if (missing && !(announced ? srv_budget_reserve(budget, missing) : srv_budget_take(budget, missing))) {
+        srv_budget_release(budget, bytes - missing);
+        return false;
+    }
+    request->granted += bytes;
+    request->body_granted += bytes;
+    return true;
+}
+
+static void give_body_back(struct srv_request *request) {
+    struct srv_budget *budget = &request->server->budget;
+    if (is_announced(request))
+        srv_budget_release(budget, request->body_granted + atomic_exchange(&request->peer->reserved, 0));
+    else
+        srv_budget_give(budget, request->body_granted);
+    request->granted -= request->body_granted;
+    request->body_granted = 0;
+}
+
+/* --- its bytes --------------------------------------------------------------------------------------------------- */
+
 static enum srv_body refuse(struct srv_request *request, const char *code, const char *detail, enum srv_reject why) {
     srv_body_drop(request);
     srv_refuse(request, code, detail, why);
@@ -74,11 +126,8 @@ enum srv_body srv_body_add(struct srv_request *request, const char *data, size_t
     if (!make_room(request, needed))
         return refuse(request, "out_of_memory", NULL, SRV_REJECT_MEMORY);
     size_t total = counted(request, needed);
-    if (total > request->body_granted) {
-        if (!srv_grant(request, total - request->body_granted))
-            return refuse(request, "memory_budget", NULL, SRV_REJECT_MEMORY);
-        request->body_granted = total;
-    }
+    if (total > request->body_granted && !grant_body(request, total - request->body_granted))
+        return refuse(request, "memory_budget", NULL, SRV_REJECT_MEMORY);
     memcpy(request->body + request->size, data, size);
     request->size = needed;
     return SRV_BODY_TAKEN;
@@ -96,7 +145,5 @@ void srv_body_drop(struct srv_request *request) {
     request->lent = false;
     request->body = NULL;
     request->size = request->capacity = 0;
-    srv_budget_give(&request->server->budget, request->body_granted);
-    request->granted -= request->body_granted;
-    request->body_granted = 0;
+    give_body_back(request);
 }

@@ -10,8 +10,13 @@ enum srv_body {
     SRV_BODY_ENDLESS  /* refused, and so much followed that the connection should be cut */
 };
 
-/* srv_body_add - the next piece. Memory is counted against the budget as it is filled, not as it is announced, so that
- * announcements cost others nothing. */
+/* srv_body_reserve - counts the length that is announced, so that a body that is let in finds room to its end, and the
+ * others know at once. False when there is no room: the refusal was made. Short bodies, and those without a length, are
+ * counted as they arrive. So is what is missing of a body that does not come on (srv_connections_look), so that
+ * announcements cost others little. */
+bool srv_body_reserve(struct srv_request *request);
+
+/* srv_body_add - the next piece. */
 enum srv_body srv_body_add(struct srv_request *request, const char *data, size_t size);
 
 /* srv_body_lend - the whole body is here, in memory that is not ours: no copy is made. It must be dropped before that

@@ -6,13 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const double inline_cost = 2e6; /* about a millisecond */
 
 /* What a job is expected to take, for the order in the queue only. An unread body may ask for anything. */
 enum { UNITS_A_NS = 2, PACKED_BYTE_NS = 10, UNREAD_BYTE_NS = 50 };
 
-enum { INLINE_PACK = 32768 };
+enum { INLINE_PACK = 32768, MEMORY_WAIT_MS = 500, MEMORY_LOOK_US = 1000 };
 
 static struct srv_request *request_of(const struct srv_job *job) {
     return (struct srv_request *)((const char *)job - offsetof(struct srv_request, job));
@@ -39,11 +40,21 @@ static void body_was_read(void *ctx) {
     srv_body_drop(ctx);
 }
 
+/* Memory that others hold comes back when they are done: a worker waits for it a little, before it refuses what has
+ * arrived already. The thread of a connection does not. */
+static bool grant_soon(void *ctx, size_t bytes) {
+    const struct srv_request *request = ctx;
+    for (uint64_t end = srv_now_ms() + MEMORY_WAIT_MS; !srv_grant(ctx, bytes); usleep(MEMORY_LOOK_US))
+        if (unwanted(request) || srv_now_ms() >= end)
+            return false;
+    return true;
+}
+
 static void ask_api(struct srv_request *request, const struct attn_exec *exec, double most) {
     struct api_env env = request->server->env;
     env.exec = exec;
     env.inline_cost = most;
-    env.reserve = srv_grant;
+    env.reserve = most == 0 ? grant_soon : srv_grant;
     env.reserve_ctx = request;
     /* What the whole budget cannot hold beside this body is refused for good (413), not for now (503). */
     size_t beside = request->server->budget.limit - request->granted;

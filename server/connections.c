@@ -19,8 +19,10 @@ enum {
     LINGER_MOST = 256, /* sockets at once; beyond it a refused client may see a reset */
     LINGER_READS = 64, /* pieces read at once before others get their turn */
     PIECE = 16384,
-    CLOSE_WAIT = 8,          /* TCP_CLOSE_WAIT of netinet/tcp.h, which cannot stand beside linux/tcp.h */
-    LOOK_AT_SILENCE_MS = 200 /* how often a silent connection is looked at */
+    CLOSE_WAIT = 8,           /* TCP_CLOSE_WAIT of netinet/tcp.h, which cannot stand beside linux/tcp.h */
+    LOOK_AT_SILENCE_MS = 200, /* how often a silent connection is looked at */
+    PACE_BYTES = 65536,       /* of a body in that time: less is hardly any */
+    PATIENCE_MS = 1000        /* with a body that brings less */
 };
 
 struct srv_connections {
@@ -139,6 +141,7 @@ void srv_connection_open(struct srv_connections *connections, struct srv_connect
     connection->seen_word = 0;
     atomic_store(&connection->gone, false);
     atomic_store(&connection->talks, false);
+    atomic_store(&connection->reserved, 0);
     raise_highest(connections, fd);
     atomic_store(&connection->word, word_of(SRV_HEAD, deadline_in(connections->limits.header_ms)));
 }
@@ -276,6 +279,15 @@ static bool has_ended(int fd, const struct tcp_info *info) {
     return info->tcpi_state == CLOSE_WAIT && ioctl(fd, FIONREAD, &unread) == 0 && unread == 0;
 }
 
+/* What is reserved for the rest of a body that hardly comes is needed by others. */
+static void let_lapse(struct srv_connections *connections, struct srv_connection *connection, uint64_t bytes,
+                      uint64_t now) {
+    if (connection->seen_bytes == UINT64_MAX || bytes >= connection->seen_bytes + PACE_BYTES)
+        connection->seen_moving = now;
+    else if (now >= connection->seen_moving + PATIENCE_MS)
+        srv_budget_release(connections->limits.budget, atomic_exchange(&connection->reserved, 0));
+}
+
 /* The library does not say when the first byte of the next request arrives; the kernel counts. Nor does it always
  * notice that a client will send no more, when that was announced together with its last bytes: what is seen twice
  * without a request coming of it is taken for the end. */
@@ -284,7 +296,7 @@ static void look_at_silence(struct srv_connections *connections, struct srv_conn
     if (connection->seen_word != word) { /* busy connections are never looked at closer than this */
         connection->seen_word = word;
         connection->seen_bytes = UINT64_MAX;
-        connection->seen_first = connection->seen_last = now;
+        connection->seen_first = connection->seen_last = connection->seen_moving = now;
         return;
     }
     if (now < connection->seen_last + LOOK_AT_SILENCE_MS || !hold(connection, word))
@@ -295,6 +307,8 @@ static void look_at_silence(struct srv_connections *connections, struct srv_conn
         end(connections, connection, SRV_IDLE);
         return;
     }
+    if (phase_of(word) == SRV_BODY)
+        let_lapse(connections, connection, bytes, now);
     if (phase_of(word) == SRV_IDLE && connection->seen_bytes != UINT64_MAX && bytes != connection->seen_bytes)
         next = word_of(SRV_HEAD, deadline_in(connections->limits.header_ms));
     connection->seen_bytes = bytes;

@@ -11,6 +11,7 @@
 #define SRV_CONNECTIONS_H
 
 #include "server/address.h"
+#include "server/budget.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -40,24 +41,28 @@ enum srv_phase { SRV_FREE, SRV_HEAD, SRV_IDLE, SRV_BODY, SRV_BUSY, SRV_WRITING, 
  *     gone      the client has closed or reset the connection: nobody will read the answer
  *     talks     the client may be sent an interim answer: HTTP/1.1 and no TLS
  *     request   what is being asked; NULL between requests. Only the thread that serves the connection
+ *     reserved  bytes of the budget that wait for the rest of a body: whoever takes them out owns them
  *     seen...   the housekeeping thread's notes on a silent connection
  */
 struct srv_connection {
     atomic_uint_fast64_t word;
     atomic_bool gone, talks;
+    atomic_size_t reserved;
     int fd;
     struct srv_request *request;
     struct srv_address address;
     char text[SRV_ADDRESS_TEXT];
-    uint64_t seen_word, seen_bytes, seen_first, seen_last;
+    uint64_t seen_word, seen_bytes, seen_first, seen_last, seen_moving;
 };
 
 struct srv_connections;
 
-/* struct srv_connection_limits - milliseconds; 0 = none. `tls`: nothing can be written past the library. */
+/* struct srv_connection_limits - milliseconds; 0 = none. `tls`: nothing can be written past the library. `budget`: what
+ * is reserved for bodies is of it. */
 struct srv_connection_limits {
     uint64_t header_ms;
     bool tls;
+    struct srv_budget *budget;
 };
 
 /* srv_connections_new - room for descriptors 0 .. files-1. `ended` is told (in the housekeeping thread) the phase in
@@ -103,9 +108,9 @@ int srv_connections_fd(const struct srv_connections *connections);
  * Only the housekeeping thread, before it accepts connections (which may reuse a descriptor). */
 bool srv_connections_serve(struct srv_connections *connections);
 
-/* srv_connections_look - ends what is over its time. `idle_ms`: when not 0, also connections that have been silent for
- * so long between requests or before the first. Returns the number of sockets open, lingering ones among them. Only the
- * housekeeping thread. */
+/* srv_connections_look - ends what is over its time, and lets the reservation of a body lapse that hardly moves.
+ * `idle_ms`: when not 0, also connections that have been silent for so long between requests or before the first.
+ * Returns the number of sockets open, lingering ones among them. Only the housekeeping thread. */
 size_t srv_connections_look(struct srv_connections *connections, uint64_t now_ms, uint64_t idle_ms);
 
 /* srv_raw_send - writes a whole answer to the socket, past the library, without blocking; `id` (NULL: none) is its

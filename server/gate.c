@@ -1,6 +1,7 @@
 #include "server/gate.h"
 
 #include "api/fields.h"
+#include "server/body.h"
 #include "server/routes.h"
 
 #include <stdio.h>
@@ -56,7 +57,7 @@ static bool body_is_welcome(struct srv_request *request) {
                       SRV_REJECT_COUNT);
     if (coding == SRV_IDENTITY)
         request->head.content_encoding = NULL;
-    return true;
+    return srv_body_reserve(request);
 }
 
 void srv_gate_refuse_path(struct srv_request *request) {

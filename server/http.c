@@ -232,9 +232,9 @@ void srv_request_end(struct srv_request *request, bool whole) {
     srv_answer_record(request, whole);
     request->peer->request = NULL;
     srv_connection_move(request->peer, SRV_IDLE, server->options.idle_timeout_ms);
+    srv_body_drop(request);
     srv_budget_give(&server->budget, request->granted);
     api_response_free(&request->response);
-    free(request->body);
     free(request);
     atomic_fetch_sub(&server->in_flight, 1);
 }

@@ -175,7 +175,7 @@ bool srv_parts_open(struct srv_server *server, char message[SRV_MESSAGE_MAX]) {
         return false;
     server->version_json = version_json(options);
     server->env = (struct api_env){.limits = limits_of(options), .version_json = server->version_json};
-    const struct srv_connection_limits limits = {options->header_timeout_ms, server->tls_cert != NULL};
+    const struct srv_connection_limits limits = {options->header_timeout_ms, server->tls_cert != NULL, &server->budget};
     size_t files = options->max_connections + OTHER_FILES;
     return server->version_json && (server->routes = srv_routes_new()) && open_metrics(server) &&
            (server->connections = srv_connections_new(files, &limits, note_end, server)) &&

@@ -188,7 +188,7 @@ static void spread(struct srv_job *job) {
 
 static struct shared *share(struct srv_work *work, int pause_us) {
     struct shared *s = calloc(1, sizeof *s);
-    s->job = (struct srv_job){.run = spread, .unwanted = is_unwanted, .drop = count_drop};
+    s->job = (struct srv_job){.cost_ns = LONG_NS, .run = spread, .unwanted = is_unwanted, .drop = count_drop};
     s->work = work;
     s->pause_us = pause_us;
     return s;
@@ -252,6 +252,18 @@ Test(work, the_budget_grants_up_to_its_limit) {
     srv_budget_give(&budget, 60);
     cr_expect(srv_budget_take(&budget, 60));
     cr_expect_eq(atomic_load(&budget.used), 100);
+    srv_budget_give(&budget, 100);
+    cr_expect(srv_budget_reserve(&budget, 30));
+    cr_expect_not(srv_budget_reserve(&budget, 21)); /* bodies get half together */
+    cr_expect(srv_budget_reserve(&budget, 20));
+    cr_expect(srv_budget_take(&budget, 50)); /* the other half is for the rest */
+    srv_budget_release(&budget, 50);
+    cr_expect_not(srv_budget_reserve(&budget, 60));
+    srv_budget_give(&budget, 50);
+    cr_expect(srv_budget_reserve(&budget, 100)); /* more than half, alone */
+    cr_expect_not(srv_budget_reserve(&budget, 1));
+    srv_budget_release(&budget, 100);
+    cr_expect(atomic_load(&budget.used) == 0 && atomic_load(&budget.bodies) == 0);
     struct srv_budget unlimited = {0};
     cr_expect(srv_budget_take(&unlimited, (size_t)1 << 40));
 }
