@@ -80,7 +80,7 @@ struct srv_request *srv_request_begin(struct srv_server *server, struct MHD_Conn
  * which 0.9 answers by not answering at all. It is cut off where the library keeps it. */
 static void *request_line(void *ctx, const char *target, struct MHD_Connection *connection) {
     struct srv_request *request = srv_request_begin(ctx, connection, target);
-    char *mark = target ? strchr((char *)(uintptr_t)target, '?') : NULL;
+    char *mark = target ? strchr(target, '?') : NULL;
     if (mark)
         mark[1] = 0;
     return request;

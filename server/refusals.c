@@ -4,16 +4,18 @@
 #include "server/http.h"
 
 #include <dlfcn.h>
+#include <string.h>
 #include <sys/socket.h>
 
 typedef enum MHD_Result queue_response(struct MHD_Connection *connection, unsigned status, struct MHD_Response *answer);
 
-static struct srv_server *server;
+static struct srv_server *served;
 static queue_response *queue; /* the library's own */
 
-void srv_refusals_start(struct srv_server *served) {
-    server = served;
-    queue = (queue_response *)(uintptr_t)dlsym(RTLD_NEXT, "MHD_queue_response");
+void srv_refusals_start(struct srv_server *server) {
+    void *found = dlsym(RTLD_NEXT, "MHD_queue_response");
+    memcpy(&queue, &found, sizeof queue);
+    served = server;
 }
 
 enum MHD_Result srv_queue(struct srv_request *request, struct MHD_Response *answer) {
@@ -104,11 +106,11 @@ enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned s
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     if (peer->request)
         return refuse(peer->request, status);
-    struct srv_request *unread = srv_request_begin(server, connection, NULL);
+    struct srv_request *unread = srv_request_begin(served, connection, NULL);
     if (!unread)
         return queue(connection, status, answer);
     enum MHD_Result result = refuse(unread, status);
     srv_request_end(unread, result == MHD_YES); /* nobody else knows of it */
-    srv_connection_move(peer, SRV_WRITING, server->options.response_timeout_ms);
+    srv_connection_move(peer, SRV_WRITING, served->options.response_timeout_ms);
     return result;
 }
