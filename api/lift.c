@@ -253,7 +253,7 @@ size_t api_lift_origin(const struct api_lift *lift, size_t offset) {
 void api_line_column(const char *text, size_t offset, size_t *line, size_t *column) {
     *line = *column = 1;
     for (size_t i = 0; i < offset; i++) {
-        ++*column;
+        *column += ((unsigned char)text[i] & 0xc0) != 0x80; /* characters, not bytes */
         if (text[i] == '\n') {
             ++*line;
             *column = 1;

@@ -65,7 +65,7 @@ bool api_lift(struct api_arena *arena, const char *body, size_t size, struct api
 /* api_lift_origin - the offset in the request text that byte `offset` of the envelope comes from. */
 size_t api_lift_origin(const struct api_lift *lift, size_t offset);
 
-/* api_line_column - 1-based line and column (in bytes) of an offset in a text. */
+/* api_line_column - 1-based line and column (in characters) of an offset in a text. */
 void api_line_column(const char *text, size_t offset, size_t *line, size_t *column);
 
 #endif

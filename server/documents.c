@@ -10,6 +10,8 @@
 FILE_DATA(page_html);
 FILE_DATA(page_css);
 FILE_DATA(page_js);
+FILE_DATA(draw_js);
+FILE_DATA(locate_js);
 FILE_DATA(openapi_yaml);
 FILE_DATA(openapi_json);
 
@@ -25,6 +27,8 @@ static const struct {
     {"/", "text/html; charset=utf-8", PAGE_POLICY, srv_page_html_begin, srv_page_html_end},
     {"/page.css", "text/css; charset=utf-8", NULL, srv_page_css_begin, srv_page_css_end},
     {"/page.js", "text/javascript; charset=utf-8", NULL, srv_page_js_begin, srv_page_js_end},
+    {"/draw.js", "text/javascript; charset=utf-8", NULL, srv_draw_js_begin, srv_draw_js_end},
+    {"/locate.js", "text/javascript; charset=utf-8", NULL, srv_locate_js_begin, srv_locate_js_end},
     {"/openapi.yaml", "application/yaml", NULL, srv_openapi_yaml_begin, srv_openapi_yaml_end},
     {"/openapi.json", "application/json", NULL, srv_openapi_json_begin, srv_openapi_json_end},
 };

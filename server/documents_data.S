@@ -13,6 +13,8 @@ srv_\name\()_end:
     file page_html, "server/web/index.html"
     file page_css, "server/web/page.css"
     file page_js, "server/web/page.js"
+    file draw_js, "server/web/draw.js"
+    file locate_js, "server/web/locate.js"
     file openapi_yaml, "openapi.yaml"
     file openapi_json, "server/web/openapi.json"
 

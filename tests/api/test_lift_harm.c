@@ -153,8 +153,9 @@ Test(lift_harm, origin) {
 }
 
 Test(lift_harm, line_column) {
-    static const char text[] = "ab\ncd\n\nx";
-    static const size_t expected[][2] = {{1, 1}, {1, 2}, {1, 3}, {2, 1}, {2, 2}, {2, 3}, {3, 1}, {4, 1}, {4, 2}};
+    static const char text[] = "ab\ncd\n\nx\xc3\xa7y"; /* a c with a cedilla is one column of two bytes */
+    static const size_t expected[][2] = {{1, 1}, {1, 2}, {1, 3}, {2, 1}, {2, 2}, {2, 3},
+                                         {3, 1}, {4, 1}, {4, 2}, {4, 3}, {4, 3}, {4, 4}};
     for (size_t offset = 0; offset < sizeof text; offset++) {
         size_t line, column;
         api_line_column(text, offset, &line, &column);

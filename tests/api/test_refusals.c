@@ -29,6 +29,7 @@ static const struct refusal refusals[] = {
     {"/embed", "ids: 3", 400, "not_json", NULL, NULL, 1, 1},
     {"/embed", "{\n  \"ids\": [1, 2],\n  oops\n}", 400, "not_json", NULL, NULL, 3, 3},
     {"/embed", "{\"ids\": [1, 2] \"table\"", 400, "not_json", NULL, NULL, 1, 16},
+    {"/embed", "{\"texts\": [\"çok kötü\"] oops}", 400, "not_json", NULL, NULL, 1, 24},
     {"/embed", "{\"ids\": [[1, 2], [3, 4]],\n \"table\": [[1, 2], [3, 4]],\n \"scale\": }", 400, "not_json", NULL, NULL,
      3, 11},
     {"/embed", "{\"ids\":[1,2,]," TABLE "}", 400, "not_json", NULL, NULL, 1, 13},

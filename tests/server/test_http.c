@@ -440,7 +440,8 @@ Test(http, allow_and_accept_say_what_is_possible) {
 }
 
 Test(http, documents_are_tagged_and_packed) {
-    static const char *const paths[] = {"/", "/page.js", "/page.css", "/openapi.yaml", "/openapi.json", "/problems"};
+    static const char *const paths[] = {"/",         "/page.js",      "/draw.js",      "/locate.js",
+                                        "/page.css", "/openapi.yaml", "/openapi.json", "/problems"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         char request[512], tag[64];
         struct answer answer, packed;
