@@ -1,5 +1,6 @@
 /* attend_trace.c - every intermediate of an attention request, in the order in which they come to be. */
 #include "api/attend.h"
+#include "api/decimal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,39 @@ struct formula {
 
 static void append(struct formula *f, const char *text) {
     strncat(f->text, text, sizeof f->text - strlen(f->text) - 1);
+}
+
+/* With every digit: what a formula says, evaluated on the steps before, gives the values beside it. */
+static void append_number(struct formula *f, double number) {
+    char text[API_DECIMAL_MAX + 1];
+    *api_decimal_write_f64(text, number) = 0;
+    append(f, text);
+}
+
+/* The steps that scores and output are made of: what the last change to queries, keys and values left. */
+static const char *queries(const struct api_attend *a) {
+    return a->roped ? "q_rotated" : "q";
+}
+
+static const char *new_keys(const struct api_attend *a) {
+    return a->roped ? "k_rotated" : "k";
+}
+
+static const char *keys(const struct api_attend *a) {
+    return a->n_past ? "present_key" : new_keys(a);
+}
+
+static const char *values(const struct api_attend *a) {
+    return a->n_past ? "present_value" : "v";
+}
+
+static void append_grouping(struct formula *f, const struct api_attend *a) {
+    const struct attn_dims *d = &a->call.dims;
+    if (d->kv_heads == d->heads)
+        return;
+    char text[64];
+    snprintf(text, sizeof text, ", head h with kv head ⌊h / %zu⌋", d->heads / d->kv_heads);
+    append(f, text);
 }
 
 static void step(struct api_attend *a, const char *name, const char *formula, struct attn_tensor tensor) {
@@ -54,16 +88,22 @@ static void trace_side(struct api_attend *a, const struct api_side *side) {
 
 static void trace_rotation(struct api_attend *a) {
     struct formula f = {""};
-    snprintf(f.text, sizeof f.text, "%s of the first %zu columns turned by position · %g^(−2i/%zu)",
-             a->rope.interleaved ? "pairs (2i, 2i + 1)" : "pairs (i, i + dims/2)", a->rope.dims, a->rope.base,
-             a->rope.dims);
+    char dims[64];
+    snprintf(dims, sizeof dims, " of the first %zu columns turned by position · ", a->rope.dims);
+    append(&f, a->rope.interleaved ? "pairs (2i, 2i + 1)" : "pairs (i, i + dims/2)");
+    append(&f, dims);
+    append_number(&f, a->rope.base);
+    snprintf(dims, sizeof dims, "^(−2i/%zu)", a->rope.dims);
+    append(&f, dims);
     step(a, "q_rotated", f.text, api_attend_side(a, &a->q));
     step(a, "k_rotated", f.text, api_attend_side(a, &a->k));
 }
 
 static void trace_past(struct api_attend *a) {
     const struct attn_dims *d = &a->call.dims;
-    step(a, "present_key", "past_key, then k", api_attend_heads_shape(a, d->kv_heads, d->n_k, d->d, a->keys));
+    struct formula f = {"past_key, then "};
+    append(&f, new_keys(a));
+    step(a, "present_key", f.text, api_attend_heads_shape(a, d->kv_heads, d->n_k, d->d, a->keys));
     step(a, "present_value", "past_value, then v",
          api_attend_heads_shape(a, d->kv_heads, d->n_k, d->d_v, a->values_all));
 }
@@ -78,28 +118,50 @@ static void trace_masked(struct api_attend *a, struct attn_tensor scores) {
         append(&f, " − slope · |j − p|");
     bool masked = rule->causal || rule->mask.data || rule->padding || rule->lengths || rule->left != ATTN_OPEN ||
                   rule->right != ATTN_OPEN;
-    if (masked && rule->fill) {
-        size_t used = strlen(f.text);
-        snprintf(f.text + used, sizeof f.text - used, " where key j may be seen, else %g", rule->fill_value);
-    } else if (masked) {
-        append(&f, " where key j may be seen, else −∞");
+    if (masked) {
+        append(&f, " where key j may be seen, else ");
+        if (rule->fill)
+            append_number(&f, rule->fill_value);
+        else
+            append(&f, "−∞");
     }
     scores.data = a->call.masked;
     step(a, "masked_scores", f.text, scores);
+}
+
+/* "0.5 · q kᵀ", or "q kᵀ / √d" by default. */
+static struct formula scores_formula(const struct api_attend *a) {
+    bool scaled = api_given(&a->values[API_AT_SCALE]);
+    struct formula f = {""};
+    if (scaled) {
+        append_number(&f, a->call.rule.scale);
+        append(&f, " · ");
+    }
+    append(&f, queries(a));
+    append(&f, " ");
+    append(&f, keys(a));
+    append(&f, "ᵀ");
+    if (!scaled) {
+        char root[32];
+        snprintf(root, sizeof root, " / √%zu", a->call.dims.d);
+        append(&f, root);
+    }
+    append_grouping(&f, a);
+    return f;
 }
 
 static void trace_scores(struct api_attend *a) {
     const struct attn_dims *d = &a->call.dims;
     const struct attn_rule *rule = &a->call.rule;
     struct attn_tensor scores = api_attend_heads_shape(a, d->heads, d->n_q, d->n_k, a->call.scores);
-    struct formula f = {""};
-    if (api_given(&a->values[API_AT_SCALE]))
-        snprintf(f.text, sizeof f.text, "%g · q kᵀ", rule->scale);
-    else
-        snprintf(f.text, sizeof f.text, "q kᵀ / √%zu", d->d);
+    struct formula f = scores_formula(a);
     step(a, "scores", f.text, scores);
     if (rule->softcap > 0) {
-        snprintf(f.text, sizeof f.text, "%g · tanh(scores / %g)", rule->softcap, rule->softcap);
+        f = (struct formula){""};
+        append_number(&f, rule->softcap);
+        append(&f, " · tanh(scores / ");
+        append_number(&f, rule->softcap);
+        append(&f, ")");
         scores.data = a->call.capped;
         step(a, "capped_scores", f.text, scores);
     }
@@ -111,15 +173,18 @@ static void trace_scores(struct api_attend *a) {
 
 static void trace_output(struct api_attend *a) {
     const struct attn_dims *d = &a->call.dims;
+    struct formula f = {"weights "};
+    append(&f, values(a));
+    append_grouping(&f, a);
     if (!a->mha) {
-        step(a, "output", a->headed && a->joined ? "weights v, heads joined in order" : "weights v",
-             api_attend_output(a));
+        append(&f, a->headed && a->joined ? ", heads joined in order" : "");
+        step(a, "output", f.text, api_attend_output(a));
         return;
     }
-    step(a, "heads", "weights v", api_attend_split_heads(a));
+    step(a, "heads", f.text, api_attend_split_heads(a));
     step(a, "joined", "heads side by side, in order",
          api_attend_rows_shape(a, d->n_q, d->heads * d->d_v, a->call.output.data));
-    struct formula f = {"joined wo"};
+    f = (struct formula){"joined wo"};
     append(&f, a->out_in ? "ᵀ" : "");
     append(&f, a->bo ? " + bo" : "");
     step(a, "output", f.text, api_attend_output(a));

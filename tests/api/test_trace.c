@@ -123,14 +123,27 @@ Test(trace, rotation_shows_both_sides) {
     json_decref(turned), json_decref(straight);
 }
 
+/* A formula names the steps that stand before it and every digit of its numbers, so that it can be evaluated. */
 Test(trace, formulas_name_the_options) {
     static const char *const rows[][2] = {
         {"{\"scale\":3}", "3 · q kᵀ"},
         {"{}", "q kᵀ / √2"},
         {"{\"weight_layout\":\"out_in\",\"wo\":[[1,2,3,4]]}", "joined woᵀ"},
         {"{\"bq\":[1,2,3,4]}", "x wq + bq, columns split into heads"},
-        {"{\"mask_value\":-1e9,\"alibi\":true}", "scores − slope · |j − p| where key j may be seen, else -1e+09"},
+        {"{\"mask_value\":-1e9,\"alibi\":true}", "scores − slope · |j − p| where key j may be seen, else -1000000000"},
         {"{\"sinks\":[1,2]}", "softmax(masked_scores) over keys and the head's sink"},
+        {"{\"scale\":0.1234567891}", "0.1234567891 · q kᵀ"},
+        {"{\"softcap\":12.3456789}", "12.3456789 · tanh(scores / 12.3456789)"},
+        {"{\"rope\":{\"base\":1234567.5}}",
+         "pairs (i, i + dims/2) of the first 2 columns turned by position · 1234567.5^(−2i/2)"},
+        {"{\"rope\":{}}", "q_rotated k_rotatedᵀ / √2"},
+        {"{\"past_key\":[[[1,2]],[[3,4]]],\"past_value\":[[[1,2]],[[3,4]]]}", "q present_keyᵀ / √2"},
+        {"{\"past_key\":[[[1,2]],[[3,4]]],\"past_value\":[[[1,2]],[[3,4]]]}", "weights present_value"},
+        {"{\"past_key\":[[[1,2]],[[3,4]]],\"past_value\":[[[1,2]],[[3,4]]],\"rope\":{}}", "past_key, then k_rotated"},
+        {"{\"num_kv_heads\":1,\"wk\":[[1,0],[0,1],[1,1],[2,0]],\"wv\":[[1],[2],[3],[4]],\"wo\":[[1],[2]]}",
+         "q kᵀ / √2, head h with kv head ⌊h / 2⌋"},
+        {"{\"num_kv_heads\":1,\"wk\":[[1,0],[0,1],[1,1],[2,0]],\"wv\":[[1],[2],[3],[4]],\"wo\":[[1],[2]]}",
+         "weights v, head h with kv head ⌊h / 2⌋"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         json_t *answer = traced(rows[i][0]);
