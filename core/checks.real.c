@@ -11,17 +11,28 @@ static double largest(const real *x, size_t count) {
     return most;
 }
 
-struct attn_row_measure ATTN_REAL(attn_measure_row)(const real *row, size_t n_k, size_t split) {
-    double past = 0, future = 0, magnitude = 0;
-#pragma omp simd reduction(+ : past)
-    for (size_t j = 0; j < split; j++)
-        past += (double)row[j];
-#pragma omp simd reduction(+ : future, magnitude)
-    for (size_t j = split; j < n_k; j++) {
-        future += (double)row[j];
-        magnitude += fabs((double)row[j]);
+/* In runs that are added up: the rounding of a hundred thousand weights would otherwise look like an error of the row.
+ */
+static double sum_of(const real *row, size_t count) {
+    enum { RUN = 512 };
+    double total = 0;
+    for (size_t begin = 0; begin < count; begin += RUN) {
+        size_t end = count - begin < RUN ? count : begin + RUN;
+        double run = 0;
+#pragma omp simd reduction(+ : run)
+        for (size_t j = begin; j < end; j++)
+            run += (double)row[j];
+        total += run;
     }
-    struct attn_row_measure measure = {past + future, magnitude, 0};
+    return total;
+}
+
+struct attn_row_measure ATTN_REAL(attn_measure_row)(const real *row, size_t n_k, size_t split) {
+    double magnitude = 0;
+#pragma omp simd reduction(+ : magnitude)
+    for (size_t j = split; j < n_k; j++)
+        magnitude += fabs((double)row[j]);
+    struct attn_row_measure measure = {sum_of(row, n_k), magnitude, 0};
     if (isnan(magnitude))
         measure.future_max = INFINITY;
     else if (magnitude > 0)

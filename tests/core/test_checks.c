@@ -193,6 +193,20 @@ Test(weight_checks, a_row_of_infinite_bias_is_empty) {
     release(&f);
 }
 
+/* Fifty thousand weights of 2e-5 each: what is reported is the error of the weights, not of adding them up. */
+Test(weight_checks, a_long_row_is_summed_with_care) {
+    enum { LONG = 50000 };
+    double *row = malloc(LONG * sizeof *row);
+    for (size_t j = 0; j < LONG; j++)
+        row[j] = 1.0 / LONG;
+    long double sum = 0;
+    for (size_t j = 0; j < LONG; j++)
+        sum += (long double)row[j];
+    for (size_t split = 0; split <= LONG; split += LONG / 2)
+        cr_assert_float_eq(attn_measure_row_f64(row, LONG, split).sum, (double)sum, 5e-15);
+    free(row);
+}
+
 static bool stop_now(void *ctx) {
     (void)ctx;
     return true;
