@@ -73,7 +73,7 @@ static const struct api_table rope_table = {"Rope", rope_fields, API_ROPE_FIELDS
                      .doc = "Rotary positions of q and k; they continue behind the past."},                            \
     [API_AT_SCALE] = NUMBER("scale", "Factor of the scores, 1/sqrt(d) of q by default."),                              \
     [API_AT_SOFTCAP] = NUMBER("softcap", "c of c * tanh(scores / c), applied before masks."),                          \
-    [API_AT_ATTN_BIAS] = TENSOR("attn_bias", 0, 0, 0, "broadcasts to the scores", "Added to the scores."),             \
+    [API_AT_ATTN_BIAS] = TENSOR("attn_bias", 0, 0, 0, "one that broadcasts to the scores", "Added to the scores."),    \
     [API_AT_ALIBI] = {.name = "alibi",                                                                                 \
                       .accepts = API_BOOL | API_TENSOR | API_NULL,                                                     \
                       .min_rank = 1,                                                                                   \
@@ -82,7 +82,7 @@ static const struct api_table rope_table = {"Rope", rope_fields, API_ROPE_FIELDS
                       .doc = "Adds -slope * |j - p|; true takes the published slopes, a list gives one a head."},      \
     [API_AT_ATTN_MASK] = {.name = "attn_mask",                                                                         \
                           .accepts = API_MASK,                                                                         \
-                          .shape = "broadcasts to the scores",                                                         \
+                          .shape = "one that broadcasts to the scores",                                                \
                           .doc = "True = may attend."},                                                                \
     [API_AT_KEY_PADDING_MASK] = {.name = "key_padding_mask",                                                           \
                                  .accepts = API_MASK,                                                                  \
@@ -107,8 +107,8 @@ static const struct api_table rope_table = {"Rope", rope_fields, API_ROPE_FIELDS
                        .doc = "[left, right]: keys p - left to p + right; null is open."},                             \
     [API_AT_SINKS] = TENSOR("sinks", 1, 1, 0, "(heads)", "One logit a head that joins the denominator only."),         \
     [API_AT_MASK_VALUE] = NUMBER("mask_value", "Masked scores become this instead of disappearing."),                  \
-    [API_AT_PAST_KEY] = TENSOR("past_key", 2, 4, API_ALLOW_EMPTY, "of present_key", "Keys from before."),              \
-    [API_AT_PAST_VALUE] = TENSOR("past_value", 2, 4, API_ALLOW_EMPTY, "of present_value", "Values from before."),      \
+    [API_AT_PAST_KEY] = TENSOR("past_key", 2, 4, API_ALLOW_EMPTY, "that of present_key", "Keys from before."),         \
+    [API_AT_PAST_VALUE] = TENSOR("past_value", 2, 4, API_ALLOW_EMPTY, "that of present_value", "Values from before."), \
     [API_AT_AVERAGE_WEIGHTS] = FLAG("average_weights", 0, "Send the mean of the weights over the heads."),             \
     [API_AT_DTYPE] = API_ROW_DTYPE, [API_AT_RANDOM] = API_ROW_RANDOM, [API_AT_RETURN] = API_ROW_RETURN(results),       \
     [API_AT_TRACE] = FLAG("trace", 0, "Send every intermediate in order, with name, formula and shape."),              \

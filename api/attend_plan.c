@@ -153,6 +153,12 @@ static const char *columns_of(const struct api_side *side) {
     return side->w ? side->w_name : side->input_name;
 }
 
+/* The same with the side's own name where that is another: "k", "k (wk)". */
+static const char *side_and_columns(struct api_attend *a, const struct api_side *side) {
+    const char *source = columns_of(side);
+    return strcmp(source, side->name) == 0 ? source : TEXT("%s (%s)", side->name, source);
+}
+
 static bool split_columns(struct api_attend *a, struct api_side *side, size_t heads, const char *count_name) {
     side->heads = heads;
     side->d = side->d_out / heads;
@@ -160,8 +166,8 @@ static bool split_columns(struct api_attend *a, struct api_side *side, size_t he
         return true;
     char pointer[32] = "/";
     strncat(pointer, count_name, sizeof pointer - 2);
-    api_refuse(a->job, "shape_mismatch", pointer, "`%s` is %zu, which does not divide the %zu columns of %s (%s).",
-               count_name, heads, side->d_out, side->name, columns_of(side));
+    api_refuse(a->job, "shape_mismatch", pointer, "`%s` is %zu, which does not divide the %zu column%s of %s.",
+               count_name, heads, side->d_out, side->d_out == 1 ? "" : "s", side_and_columns(a, side));
     a->job->problem->expected = TEXT("a divisor of %zu", side->d_out);
     a->job->problem->got = TEXT("%zu", heads);
     return false;

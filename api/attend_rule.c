@@ -1,5 +1,6 @@
 /* attend_rule.c - from the options of a request to struct attn_rule, and what is wrong with them. */
 #include "api/attend.h"
+#include "api/bind_tensor.h"
 
 #include <assert.h>
 #include <math.h>
@@ -113,10 +114,12 @@ static bool bind_lengths(struct api_attend *a) {
     if (v->tensor.shape[0] != d->batch)
         return refuse_shape(a, v, TEXT("(%zu,)", d->batch), "One length for each example of the batch.");
     const int64_t *lengths = v->tensor.data;
+    struct api_place place = {.name = v->field->name};
     for (size_t b = 0; b < d->batch; b++)
         if (lengths[b] < 0 || (uint64_t)lengths[b] > d->n_k)
-            return api_refuse(a->job, "bad_value", TEXT("/key_lengths/%zu", b),
-                              "The length %lld is not between 0 and the %zu keys.", (long long)lengths[b], d->n_k);
+            return api_refuse_element(
+                a->job, "bad_value", &place, v, b,
+                TEXT("The length %lld is not between 0 and the %zu keys.", (long long)lengths[b], d->n_k));
     a->call.rule.lengths = lengths;
     return true;
 }

@@ -2,6 +2,7 @@
 #include "api/bind.h"
 
 #include "api/bind_tensor.h"
+#include "api/decimal.h"
 
 #include <math.h>
 #include <string.h>
@@ -197,6 +198,34 @@ static bool bind_object(struct api_job *job, json_t *json, const struct api_plac
     return true;
 }
 
+struct api_fault api_integer_fault(struct api_job *job, const struct api_field *field, double number) {
+    char digits[API_DECIMAL_MAX + 1];
+    const char *text = isnan(number) ? "NaN" : number > 0 ? "Infinity" : "-Infinity";
+    if (isfinite(number)) {
+        *api_decimal_write_f64(digits, number) = 0;
+        text = digits;
+    }
+    struct api_fault fault = {.code = "wrong_type"};
+    if (!isfinite(number) || number != floor(number)) {
+        fault.detail = api_arena_printf(job->arena, "`%s` takes %s, not %s.", field->name,
+                                        field->accepts & API_IDS ? "integers" : "an integer", text);
+        return fault;
+    }
+    fault.code = "bad_value";
+    fault.detail = api_arena_printf(job->arena, "`%s` takes no integer as large as %s.", field->name, text);
+    if (field->accepts & API_STRING)
+        fault.hint = "Send one of any length as a decimal string; in a list, as its 32-bit words, the lowest first.";
+    return fault;
+}
+
+static bool refuse_integer(struct api_job *job, const struct api_field *field, const struct api_place *place,
+                           double number) {
+    struct api_fault fault = api_integer_fault(job, field, number);
+    api_refuse_place(job, fault.code, place, fault.detail);
+    job->problem->hint = fault.hint;
+    return false;
+}
+
 static bool bind_number(struct api_job *job, json_t *json, const struct api_place *place, struct api_value *value) {
     const struct api_field *field = value->field;
     double number = json_number_value(json);
@@ -208,8 +237,7 @@ static bool bind_number(struct api_job *job, json_t *json, const struct api_plac
     else if (field->accepts & API_NUMBER)
         value->form = API_NUMBER;
     else if (field->accepts & API_INT)
-        return api_refuse_place(job, "wrong_type", place,
-                                api_arena_printf(job->arena, "`%s` takes an integer, not %.17g.", field->name, number));
+        return refuse_integer(job, field, place, number);
     else
         return api_refuse_type(job, field, json, place);
     return true;

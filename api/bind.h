@@ -37,6 +37,13 @@ bool api_refuse_type(struct api_job *job, const struct api_field *field, const j
 /* api_type_hint - how to write such a value so that the field takes it; NULL when there is nothing to say. */
 const char *api_type_hint(struct api_job *job, const struct api_field *field, const json_t *json);
 
+/* struct api_fault, api_integer_fault - what to say of a number where the field takes integers: a fraction, NaN, or an
+ * integer that no double tells from its neighbours. `detail` NULL: memory was refused. */
+struct api_fault {
+    const char *code, *detail, *hint;
+};
+struct api_fault api_integer_fault(struct api_job *job, const struct api_field *field, double number);
+
 /* api_number_hint - the same for an element of a tensor of numbers. */
 const char *api_number_hint(struct api_job *job, const json_t *json);
 

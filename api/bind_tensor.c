@@ -85,7 +85,7 @@ static bool refuse_element(struct api_job *job, const struct api_field *field, c
 
 static bool refuse_empty(struct api_job *job, const struct api_field *field, const struct api_place *place) {
     return api_refuse_place(job, "empty_tensor", place,
-                            api_arena_printf(job->arena, "`%s` is empty; it needs the shape %s with sizes from 1 on.",
+                            api_arena_printf(job->arena, "`%s` is empty; its shape is %s, with sizes from 1 on.",
                                              field->name, shape_words(field)));
 }
 
@@ -101,6 +101,21 @@ static bool check_rank(struct api_job *job, const struct api_field *field, const
     return false;
 }
 
+bool api_refuse_element(struct api_job *job, const char *code, const struct api_place *place,
+                        const struct api_value *value, size_t index, const char *detail) {
+    const struct attn_tensor *t = &value->tensor;
+    if (value->flat) {
+        struct api_place data = {.up = place, .name = "data"}, element = {.up = &data, .index = index};
+        return api_refuse_place(job, code, &element, detail);
+    }
+    size_t at[ATTN_MAX_RANK];
+    for (size_t axis = t->rank; axis-- > 0; index /= t->shape[axis])
+        at[axis] = index % t->shape[axis];
+    struct steps steps;
+    steps_into(&steps, place, at, t->rank);
+    return api_refuse_place(job, code, steps.last, detail);
+}
+
 /* Doubles become integers in their own place. */
 static bool to_ids(struct api_job *job, const struct api_place *place, struct api_value *value) {
     struct attn_tensor *t = &value->tensor;
@@ -109,14 +124,10 @@ static bool to_ids(struct api_job *job, const struct api_place *place, struct ap
         double number;
         memcpy(&number, data + i * sizeof number, sizeof number);
         if (number != floor(number) || fabs(number) > 0x1p53) {
-            size_t index[ATTN_MAX_RANK];
-            for (size_t axis = t->rank, rest = i; axis-- > 0; rest /= t->shape[axis])
-                index[axis] = rest % t->shape[axis];
-            struct steps steps;
-            steps_into(&steps, place, index, t->rank);
-            return api_refuse_place(
-                job, "wrong_type", steps.last,
-                api_arena_printf(job->arena, "`%s` holds integers, not %.17g.", value->field->name, number));
+            struct api_fault fault = api_integer_fault(job, value->field, number);
+            api_refuse_element(job, fault.code, place, value, i, fault.detail);
+            job->problem->hint = fault.hint;
+            return false;
         }
         int64_t id = (int64_t)number;
         memcpy(data + i * sizeof id, &id, sizeof id);
@@ -328,7 +339,7 @@ static bool flat_data(struct api_job *job, json_t *json, const struct api_place 
     row.accepts |= wanted(field) == BOOLEANS ? API_MASK : API_TENSOR;
     row.min_rank = row.max_rank = 1;
     row.flags |= API_ALLOW_EMPTY;
-    row.shape = "a flat list";
+    row.shape = "(count), one flat list";
     struct api_value value = {.field = &row};
     if (!json_is_array(json))
         return refuse_element(job, field, place, json);
@@ -351,6 +362,7 @@ static bool from_shape(struct api_job *job, json_t *shape, json_t *data, const s
             api_arena_printf(job->arena, "The shape %s of `%s` needs %zu numbers; `data` holds %zu.",
                              api_shape_text(job, t), value->field->name, attn_tensor_count(t), flat.shape[0]));
     t->data = flat.data;
+    value->flat = true;
     return finish(job, place, value);
 }
 

@@ -21,4 +21,9 @@ void api_eye_fill(const struct attn_tensor *tensor);
 /* api_bind_tensor - binds an array or object to value->tensor in the form that value->field takes. */
 bool api_bind_tensor(struct api_job *job, json_t *json, const struct api_place *place, struct api_value *value);
 
+/* api_refuse_element - refuses element `index`, in row-major order, of a bound tensor or number; the pointer leads to
+ * where it stands in the request: /ids/1/0, or /ids/data/2 when it was sent as {"shape", "data"}. */
+bool api_refuse_element(struct api_job *job, const char *code, const struct api_place *place,
+                        const struct api_value *value, size_t index, const char *detail);
+
 #endif

@@ -105,6 +105,8 @@ static bool refuse_text(struct api_job *job, const json_error_t *error, const ch
     default:
         if (strncmp(error->text, "invalid Unicode", 15) == 0)
             api_refuse(job, "invalid_unicode", NULL, "A string holds half of a surrogate pair.");
+        else if (strstr(error->text, "u0000") || strstr(error->text, "NUL byte"))
+            api_refuse(job, "invalid_unicode", NULL, "A string holds \\u0000, which no text here may hold.");
         else
             api_refuse(job, "not_json", NULL, "The body is not JSON: %s.", why ? why : "it cannot be read");
         job->problem->hint = strstr(error->text, "end of file expected")

@@ -75,15 +75,18 @@ struct api_table {
  *
  *     number    also set for API_INT
  *     choice    index into choices; `chosen` is the set of indices (1u << index) for API_CHOICES
- *     tensor    API_TENSOR, API_MASK, API_IDS. `data` is NULL while a draw of "random" or {"eye"} is to fill it: only
- * the shape is known then, and api_admit fills it strings   `count` of them, for API_STRINGS inner     API_OBJECT: the
- * values of field->object; API_LIST: `count` pointers to such values in `list` json      the value itself in the
- * envelope (arrays of numbers are placeholders there); NULL when drawn
+ *     tensor    API_TENSOR, API_MASK, API_IDS; its `data` is NULL while a draw of "random" or {"eye"} is to fill it:
+ *               only the shape is known then, and api_admit fills it
+ *     flat      the tensor was sent as {"shape", "data"}
+ *     strings   `count` of them, for API_STRINGS
+ *     inner     API_OBJECT: the values of field->object
+ *     list      API_LIST: `count` pointers to such values
+ *     json      the value itself in the envelope (arrays of numbers are placeholders there); NULL when drawn
  */
 struct api_value {
     const struct api_field *field;
     enum api_form form;
-    bool boolean;
+    bool boolean, flat;
     unsigned choice;
     uint32_t chosen;
     int64_t integer;

@@ -1,6 +1,7 @@
 /* lookup.c - POST /lookup: attention as a soft dictionary that becomes sharper. */
 #include "api/endpoints.h"
 
+#include "api/bind_tensor.h"
 #include "api/result.h"
 #include "core/attention.h"
 #include "core/nearest.h"
@@ -103,10 +104,9 @@ static bool check_sharpness(struct lookup *l) {
         l->call.rule.scale = l->sharpness[i] * l->sharpness[i];
         struct attn_err err = attn_rule_check(&l->call.rule, &l->call.dims);
         if (err.code != ATTN_OK) {
-            const char *pointer = l->job->values[SHARPNESS].form == API_TENSOR
-                                      ? api_arena_printf(l->job->arena, "/sharpness/%zu", i)
-                                      : "/sharpness";
-            return api_refuse(l->job, "bad_value", pointer, "The square of a sharpness must be a finite number.");
+            struct api_place place = {.name = "sharpness"};
+            return api_refuse_element(l->job, "bad_value", &place, &l->job->values[SHARPNESS], i,
+                                      "The square of a sharpness must be a finite number.");
         }
     }
     return true;

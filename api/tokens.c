@@ -1,7 +1,7 @@
 /* tokens.c - texts to ids, ids to embeddings; see tokens.h. */
 #include "api/tokens.h"
 
-#include "api/bind.h"
+#include "api/bind_tensor.h"
 #include "api/words.h"
 #include "core/embed.h"
 #include "core/positions.h"
@@ -43,7 +43,8 @@ static bool find_length(struct api_job *job, size_t longest, size_t *length) {
     *length = longest;
     if (most->form == API_INT) {
         if (most->integer < 1 || most->integer > INT32_MAX)
-            return refuse_field(job, "bad_value", API_EMBED_MAX_LENGTH, "`max_length` is a length from 1 on.");
+            return refuse_field(job, "bad_value", API_EMBED_MAX_LENGTH,
+                                "`max_length` is a length from 1 to 2147483647.");
         *length = (size_t)most->integer;
     }
     return *length > 0 || refuse_field(job, "empty_tensor", API_EMBED_TEXTS, "The texts hold no word.");
@@ -61,8 +62,9 @@ static bool fill_row(struct api_job *job, size_t row, const int64_t *from, size_
     int64_t *ids = (int64_t *)tokens->ids.data + row * length;
     uint8_t *mask = (uint8_t *)tokens->pad_mask.data + row * length;
     if (pad < 0 && n < length)
-        return refuse_field(job, "conflict", API_EMBED_PAD_ID,
-                            "Rows differ in length, but `pad_id` null allows no padding.");
+        return refuse_field(
+            job, "conflict", API_EMBED_PAD_ID,
+            "Some row is shorter than the others or `max_length`, but `pad_id` null allows no padding.");
     for (size_t i = 0; i < length; i++) {
         ids[i] = i < n ? from[i] : pad;
         mask[i] = ids[i] == pad;
@@ -134,25 +136,50 @@ bool api_tokens_prepare(struct api_job *job, struct api_value *values, const cha
     return texts ? prepare_texts(job, &words, pad) : prepare_ids(job, pad);
 }
 
-/* An id without a row: is the request's id, the padding's or the vocabulary's at fault? */
-static bool refuse_id(struct api_job *job, size_t index, int64_t id, size_t rows) {
+static const char *no_row(struct api_job *job, int64_t id, size_t rows) {
+    return api_arena_printf(job->arena, "Id %lld has no row in `table`, which has %zu (0 to %zu).", (long long)id, rows,
+                            rows - 1);
+}
+
+/* A word of the vocabulary with this id. */
+static const char *word_of(const struct api_job *job, int64_t id) {
+    const char *word;
+    json_t *its;
+    json_object_foreach(job->tokens.vocabulary, word, its) if (json_integer_value(its) == id) return word;
+    return NULL;
+}
+
+static bool refuse_row(struct api_job *job, const struct api_place *place, int64_t id, size_t rows) {
+    return api_refuse_place(job, "id_out_of_range", place, no_row(job, id, rows));
+}
+
+/* An id without a row that the texts made: the given vocabulary is at fault, or the table is too small for theirs. */
+static bool refuse_text_id(struct api_job *job, int64_t id, size_t rows) {
     const struct api_tokens *tokens = &job->tokens;
-    const struct attn_tensor *sent = &tokens->values[API_EMBED_IDS].tensor;
-    size_t length = tokens->ids.shape[tokens->ids.rank - 1], row = index / length, col = index % length;
-    struct api_place field = place_of(job, API_EMBED_IDS), outer = {.up = &field, .index = row},
-                     inner = {.up = sent->rank == 2 ? &outer : &field, .index = col}, place = inner;
-    if (!sent->data)
-        place = place_of(job, tokens->values[API_EMBED_VOCAB].json ? API_EMBED_VOCAB : API_EMBED_TABLE);
-    else if (col >= sent->shape[sent->rank - 1])
-        place = place_of(job, API_EMBED_PAD_ID);
-    api_refuse_place(job, "id_out_of_range", &place,
-                     api_arena_printf(job->arena, "Id %lld has no row in `table`, which has %zu (0 to %zu).",
-                                      (long long)id, rows, rows - 1));
-    if (!sent->data && tokens->vocab > rows)
+    struct api_place vocab = place_of(job, API_EMBED_VOCAB), word = {.up = &vocab, .name = word_of(job, id)},
+                     table = place_of(job, API_EMBED_TABLE);
+    bool given = tokens->values[API_EMBED_VOCAB].json;
+    refuse_row(job, !given ? &table : word.name ? &word : &vocab, id, rows);
+    if (tokens->vocab > rows)
         job->problem->hint = api_arena_printf(
             job->arena, "The vocabulary needs %zu rows; a draw of the shape [\"vocab\", d] makes as many.",
             tokens->vocab);
     return false;
+}
+
+/* An id without a row: is the request's id, the padding's or the vocabulary's at fault? */
+static bool refuse_id(struct api_job *job, size_t index, int64_t id, size_t rows) {
+    const struct api_tokens *tokens = &job->tokens;
+    const struct api_value *ids = &tokens->values[API_EMBED_IDS];
+    const struct attn_tensor *sent = &ids->tensor;
+    if (!sent->data)
+        return refuse_text_id(job, id, rows);
+    size_t length = tokens->ids.shape[tokens->ids.rank - 1], n = sent->shape[sent->rank - 1];
+    size_t row = index / length, col = index % length;
+    struct api_place pad = place_of(job, API_EMBED_PAD_ID), place = place_of(job, API_EMBED_IDS);
+    if (col >= n)
+        return refuse_row(job, &pad, id, rows);
+    return api_refuse_element(job, "id_out_of_range", &place, ids, row * n + col, no_row(job, id, rows));
 }
 
 static bool check_ids(struct api_job *job, size_t rows) {

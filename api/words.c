@@ -113,7 +113,8 @@ bool api_words_check(struct api_job *job, json_t *vocabulary) {
     json_object_foreach(vocabulary, word, id) {
         struct api_place place = {.up = &field, .name = word};
         if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT32_MAX)
-            return api_refuse_place(job, "bad_value", &place, "`vocab` gives each word an id, an integer from 0 on.");
+            return api_refuse_place(job, "bad_value", &place,
+                                    "`vocab` gives each word an id, an integer from 0 to 2147483647.");
         most = json_integer_value(id) > most ? json_integer_value(id) : most;
     }
     if (most < 0)

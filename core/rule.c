@@ -36,10 +36,10 @@ static struct attn_err check_scoring(const struct attn_rule *rule, const struct 
         return refuse(ATTN_BAD_VALUE, "softcap", "must be a positive finite number");
     for (size_t h = 0; rule->alibi && h < dims->heads; h++)
         if (!isfinite(rule->alibi[h]))
-            return refuse(ATTN_BAD_VALUE, "alibi", "every slope must be a finite number");
+            return refuse(ATTN_BAD_VALUE, "alibi", "takes finite slopes only");
     for (size_t h = 0; rule->sinks && h < dims->heads; h++)
         if (isnan(rule->sinks[h]) || rule->sinks[h] == (double)INFINITY)
-            return refuse(ATTN_BAD_VALUE, "sinks", "every sink must be a number below infinity");
+            return refuse(ATTN_BAD_VALUE, "sinks", "takes numbers below infinity only");
     if (rule->fill && (isnan(rule->fill_value) || rule->fill_value == (double)INFINITY))
         return refuse(ATTN_BAD_VALUE, "mask_value", "must be a number below infinity");
     return fine;
@@ -47,7 +47,7 @@ static struct attn_err check_scoring(const struct attn_rule *rule, const struct 
 
 static struct attn_err check_sight(const struct attn_rule *rule, const struct attn_dims *dims) {
     if (rule->left < ATTN_OPEN || rule->right < ATTN_OPEN)
-        return refuse(ATTN_BAD_VALUE, "window", "a side must be 0 or more keys, or null for no bound");
+        return refuse(ATTN_BAD_VALUE, "window", "has sides of 0 or more keys, or null for no bound");
     if (rule->past < 0 || (uint64_t)rule->past > dims->n_k)
         return refuse(ATTN_SHAPE_MISMATCH, "past_key", "cannot be longer than all keys together");
     if (rule->past > 0 && rule->lengths)

@@ -143,7 +143,7 @@ Test(bind, large_integers) {
     cr_expect_eq(b.values[COUNT].integer, INT64_MAX);
     done(&b);
     cr_assert_not(bind_text(&b, "{\"count\":9223372036854775808}"));
-    cr_expect_str_eq(b.problem.code, "wrong_type");
+    cr_expect_str_eq(b.problem.code, "bad_value");
     done(&b);
 }
 

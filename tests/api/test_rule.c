@@ -47,7 +47,10 @@ static const struct refusal {
     /* heads */
     {"/attention", "{\"q\":[[1,2]],\"k\":[[1,2,3]],\"v\":[[1]]}", "shape_mismatch", "/k", "is (1, 3)"},
     {"/attention", "{\"q\":[[1,2]],\"k\":[[1,2,3]],\"v\":[[1]]}", "shape_mismatch", "/k", "like q, (1, 2)"},
-    {"/attention", "{" QKV ",\"num_heads\":3}", "shape_mismatch", "/num_heads", "2 columns of q"},
+    {"/attention", "{" QKV ",\"num_heads\":3}", "shape_mismatch", "/num_heads", "2 columns of q."},
+    {"/attention", "{" QKV ",\"key_lengths\":{\"shape\":[1],\"data\":[9]}}", "bad_value", "/key_lengths/data/0",
+     "The length 9"},
+    {"/attention", "{" QKV ",\"key_lengths\":[9]}", "bad_value", "/key_lengths/0", "The length 9"},
     {"/attention", "{" QKV ",\"num_heads\":0}", "bad_value", "/num_heads", "at least 1"},
     {"/attention", "{" QKV ",\"num_heads\":1.5}", "wrong_type", "/num_heads", "integer"},
     {"/attention", "{" QKV ",\"num_kv_heads\":1}", "missing_field", "/num_heads", "`num_kv_heads`"},
