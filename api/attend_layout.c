@@ -92,7 +92,8 @@ static void lay_results(struct api_attend *a, struct layout *layout) {
         reserve_bytes(layout, &call->capped, scores);
     if (api_attend_wants(a, API_GIVE_MASKED) || a->traced)
         reserve_bytes(layout, &call->masked, scores);
-    if (api_attend_wants(a, API_GIVE_LOGSUMEXP) || (a->checked && call->rule.sinks))
+    bool sinks = a->values[API_AT_SINKS].form == API_TENSOR; /* whose numbers may still have to be drawn */
+    if (api_attend_wants(a, API_GIVE_LOGSUMEXP) || (a->checked && sinks))
         reserve_bytes(layout, &call->lse, product(d->batch, d->heads, d->n_q, a->size));
     if (api_attend_wants(a, API_GIVE_WEIGHTS) && a->values[API_AT_AVERAGE_WEIGHTS].boolean && a->headed)
         reserve_bytes(layout, &a->mean_weights, product(d->batch, d->n_q, d->n_k, a->size));

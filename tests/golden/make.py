@@ -41,6 +41,11 @@ def plain(value):
     return float(value) if value in ("NaN", "Infinity", "-Infinity") else value
 
 
+def drawing(seed, **shapes):
+    """A `random` that draws these fields."""
+    return {"seed": seed, "draws": [{"into": [name], "shape": shape} for name, shape in shapes.items()]}
+
+
 def rounded(rng, *shape):
     """Normal numbers of three decimals: short in the request, exact in both readers."""
     return np.round(rng.normal(size=shape), 3)
@@ -429,6 +434,12 @@ def source_cases():
     case("attention_trace_heads", "/attention", {**qkv(77, d=4, d_v=4, lead=(2,)), "num_heads": 2, "trace": True,
          "rope": {}, "checks": False})  # fmt: skip
     case("attention_average_weights", "/attention", {**qkv(69, lead=(2, 3)), "average_weights": True})
+    # whatever can be drawn, is; with the weights at hand, and with checks that have to form them again
+    drawn = {"num_heads": 2, "causal": True, "random": drawing(82, q=[2, 3, 4], k=[2, 5, 4], v=[2, 5, 6],
+             past_key=[2, 2, 2, 2], past_value=[2, 2, 2, 3], attn_bias=[2, 3, 7], alibi=[2], sinks=[2])}  # fmt: skip
+    case("attention_drawn_throughout", "/attention", drawn)
+    case("attention_drawn_output_only", "/attention", {**drawn, "return": ["output"]})
+    case("attention_drawn_float32", "/attention", {**drawn, "dtype": "float32"})
 
 
 def form_cases(one, heads):
@@ -589,6 +600,9 @@ def mha_cases():
 def spelled_out(one, batch, biases, context):
     """Traces, and fields that are common to both endpoints, once more in this one."""
     case("mha_trace", "/mha", {**one, "causal": True, "trace": True})
+    case("mha_drawn_throughout", "/mha", {"num_heads": 4, "num_kv_heads": 2, "random": drawing(83, x=[3, 5], wq=[5, 8],
+         wk=[5, 4], wv=[5, 6], wo=[12, 4], bq=[8], bk=[4], bv=[6], bo=[4], past_key=[2, 1, 2], past_value=[2, 1, 3],
+         attn_bias=[4, 1, 4], alibi=[4], sinks=[4]), "checks": True})  # fmt: skip
     case("mha_trace_everything", "/mha", {**batch, **biases, "num_heads": 3, "causal": True, "trace": True, "rope": {},
          "softcap": 2, "past_key": np.ones((2, 3, 1, 2)), "past_value": np.ones((2, 3, 1, 2)), "return": []})  # fmt: skip
     case("mha_trace_context", "/mha", {**one, "context": context, "trace": True, "average_weights": True, "checks": False})
@@ -647,6 +661,9 @@ def check_cases():
          checks={"ok": False, "normalization": {"holds": True}, "causality": {"requested": True, "holds": False,
                  "max_future_weight": float(np.triu(right["weights"], 1).max())}})  # fmt: skip
     case("check_wrong_shape", "/check", {"endpoint": "attention", "request": one, "answer": {"output": right["output"].T}})
+    sinks = {"random": drawing(103, q=[2, 3], k=[4, 3], v=[4, 2], sinks=[1])}
+    case("check_drawn_sinks", "/check", {"endpoint": "attention", "request": sinks, "answer": {
+         name: answer("/attention", sinks)[name] for name in ("output", "weights")}})  # fmt: skip
     mha = dict(layer(102), num_heads=3)
     found = answer("/mha", plain(dict(mha, **{"return": ["q", "heads"]})))
     case("check_mha", "/check", {"endpoint": "mha", "request": mha, "answer": {"q": found["q"], "heads": found["heads"] + 1e-4}})
