@@ -216,7 +216,7 @@ static void finish(struct api_job *job) {
         return;
     }
     response->numbers_out = 0;
-    api_refuse(job, over_limit ? "answer_too_large" : "out_of_memory", NULL, NULL);
+    api_refuse_unwritten(job, over_limit);
 }
 
 void api_handle(const struct api_env *env, const struct api_request *request, struct api_response *response) {

@@ -113,7 +113,7 @@ static bool copy_text(struct api_job *job, struct api_writer *writer, char **tex
     bool over_limit = writer->over_limit;
     char *whole = api_write_finish(writer, size);
     if (!whole)
-        return api_refuse(job, over_limit ? "answer_too_large" : "out_of_memory", NULL, NULL);
+        return api_refuse_unwritten(job, over_limit);
     *text = api_take(job, *size + 1, 1);
     if (*text)
         memcpy(*text, whole, *size + 1);
@@ -127,6 +127,7 @@ static bool run_inner(struct api_job *job, const struct api_endpoint *endpoint, 
     struct api_writer writer;
     struct api_job inner = *job;
     api_write_init(&writer, job->writer->limit, false, -1);
+    writer.exec = job->env->exec;
     inner.writer = &writer;
     inner.claim = claim;
     inner.draws = NULL;
@@ -145,8 +146,9 @@ static bool run_inner(struct api_job *job, const struct api_endpoint *endpoint, 
 
 static bool read_inner(struct api_job *job, char *text, size_t size, struct inner *inner) {
     json_error_t error;
-    if (!api_lift(job->arena, text, size, &inner->lift))
-        return api_take(job, SIZE_MAX / 2, 1) != NULL;
+    if (!api_lift(job->arena, text, size, job->env->exec, &inner->lift))
+        return !job->arena->failed && attn_exec_stopped(job->env->exec) ? api_refuse_stopped(job)
+                                                                        : api_take(job, SIZE_MAX / 2, 1) != NULL;
     inner->root = json_loadb(inner->lift.text, inner->lift.size, JSON_DECODE_INT_AS_REAL, &error);
     if (!inner->root)
         return api_refuse(job, job->arena->failed ? "out_of_memory" : "internal", NULL, NULL);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 2048, ALIGN = 16 };
+enum { BLOCK = 2048, ALIGN = 16, LONG_TEXT = 1 << 20, PIECES_A_LOOK = 64 /* of 1024 bytes */ };
 
 /* The arena of the request that this thread handles now, and the block that small pieces are cut from. */
 static _Thread_local struct {
@@ -117,15 +117,39 @@ static bool refuse_text(struct api_job *job, const json_error_t *error, const ch
     return false;
 }
 
-/* Integers that no int64_t holds are legal JSON numbers: they are read as doubles, and so is the rest then. */
-static json_t *load(const struct api_lift *lift, json_error_t *error) {
+/* struct feed - a long text on its way to jansson, which stops asking for more when told so. */
+struct feed {
+    const struct attn_exec *exec;
+    const char *next, *end;
+    size_t pieces;
+};
+
+static size_t feed_piece(void *buffer, size_t size, void *arg) {
+    struct feed *feed = arg;
+    if (++feed->pieces % PIECES_A_LOOK == 0 && attn_exec_stopped(feed->exec))
+        return (size_t)-1;
+    size_t left = (size_t)(feed->end - feed->next);
+    size = left < size ? left : size;
+    memcpy(buffer, feed->next, size);
+    feed->next += size;
+    return size;
+}
+
+static json_t *load_as(const struct api_lift *lift, const struct attn_exec *exec, size_t how, json_error_t *error) {
+    how |= JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
     memset(error, 0, sizeof *error);
-    json_t *root = json_loadb(lift->text, lift->size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, error);
+    if (lift->size < LONG_TEXT)
+        return json_loadb(lift->text, lift->size, how, error);
+    struct feed feed = {exec, lift->text, lift->text + lift->size, 0};
+    return json_load_callback(feed_piece, &feed, how, error);
+}
+
+/* Integers that no int64_t holds are legal JSON numbers: they are read as doubles, and so is the rest then. */
+static json_t *load(const struct api_lift *lift, const struct attn_exec *exec, json_error_t *error) {
+    json_t *root = load_as(lift, exec, 0, error);
     if (root || json_error_code(error) != json_error_numeric_overflow)
         return root;
-    memset(error, 0, sizeof *error);
-    return json_loadb(lift->text, lift->size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL,
-                      error);
+    return load_as(lift, exec, JSON_DECODE_INT_AS_REAL, error);
 }
 
 json_t *api_envelope_read(struct api_job *job, const char *body, size_t size, struct api_lift *lift) {
@@ -133,12 +157,20 @@ json_t *api_envelope_read(struct api_job *job, const char *body, size_t size, st
         api_refuse(job, "empty_body", "", "The body is empty; send one JSON object.");
         return NULL;
     }
-    if (!api_lift(job->arena, body, size, lift)) {
-        api_take(job, SIZE_MAX / 2, 1);
+    const struct attn_exec *exec = job->env->exec;
+    if (!api_lift(job->arena, body, size, exec, lift)) {
+        if (job->arena->failed || !attn_exec_stopped(exec))
+            api_take(job, SIZE_MAX / 2, 1);
+        else
+            api_refuse_stopped(job);
         return NULL;
     }
     json_error_t error;
-    json_t *root = load(lift, &error);
+    json_t *root = load(lift, exec, &error);
+    if (!root && !job->arena->failed && attn_exec_stopped(exec)) {
+        api_refuse_stopped(job);
+        return NULL;
+    }
     if (!root) {
         if (job->arena->failed)
             error.text[JSON_ERROR_TEXT_LENGTH - 1] = json_error_out_of_memory;

@@ -52,6 +52,12 @@ bool api_refuse_stopped(struct api_job *job) {
     return api_refuse(job, "stopped", NULL, NULL);
 }
 
+bool api_refuse_unwritten(struct api_job *job, bool over_limit) {
+    if (!over_limit && attn_exec_stopped(job->env->exec))
+        return api_refuse_stopped(job);
+    return api_refuse(job, over_limit ? "answer_too_large" : "out_of_memory", NULL, NULL);
+}
+
 static bool refuse_memory(struct api_job *job) {
     if (!job->arena->over_limit)
         return api_refuse(job, "out_of_memory", NULL, NULL);

@@ -85,6 +85,9 @@ bool api_refuse_err(struct api_job *job, struct attn_err err);
 /* api_refuse_stopped - reports that env->exec stopped the work. */
 bool api_refuse_stopped(struct api_job *job);
 
+/* api_refuse_unwritten - reports why a document could not be written: too long, stopped, or out of memory. */
+bool api_refuse_unwritten(struct api_job *job, bool over_limit);
+
 /* api_shape_text - "(2, 3)" in the arena, for messages. */
 const char *api_shape_text(struct api_job *job, const struct attn_tensor *tensor);
 

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 
 enum {
-    RUN = 256,           /* numbers written between two looks at the capacity */
-    WAVE_FROM = 1 << 16, /* numbers of a tensor that are worth a wave */
+    RUN = 256,            /* numbers written between two looks at the capacity */
+    BETWEEN_LOOKS = 8192, /* and between two at whether to stop */
+    WAVE_FROM = 1 << 16,  /* numbers of a tensor that are worth a wave */
     PART_NUMBERS = 1 << 15,
     PARTS_MAX = 16
 };
@@ -63,12 +64,23 @@ static char *put_elements(const struct api_writer *w, char *out, const struct at
     return out - gap;
 }
 
+/* `more` numbers are to be written: are they wanted? */
+static bool is_stopped(struct api_writer *w, size_t more) {
+    w->unlooked += more;
+    if (w->unlooked < BETWEEN_LOOKS)
+        return false;
+    w->unlooked = 0;
+    return attn_exec_stopped(w->exec) && !api_text_fail(w, false);
+}
+
 /* The innermost row: [a,b,c] on one line. */
 static bool put_row(struct api_writer *w, const struct attn_tensor *t, size_t from, size_t count) {
     if (!api_text_put(w, "[", 1))
         return false;
     for (size_t done = 0, n; done < count; done += n) {
         n = count - done < RUN ? count - done : RUN;
+        if (is_stopped(w, n))
+            return false;
         if ((done && !api_text_put(w, ", ", w->pretty ? 2 : 1)) || !api_text_room(w, n * API_NUMBER_ROOM))
             return false;
         if (!api_text_keep(w, put_elements(w, w->text + w->size, t, from + done, n)))
@@ -137,8 +149,10 @@ static bool wave_begin(struct wave *wave, const struct api_writer *w, const stru
     wave->parts = 2 * slots < PARTS_MAX ? 2 * slots : PARTS_MAX;
     wave->part_rows = cols < PART_NUMBERS ? PART_NUMBERS / cols : 1;
     wave->ends = calloc(wave->part_rows * wave->parts, sizeof *wave->ends);
-    for (size_t i = 0; i < wave->parts; i++)
+    for (size_t i = 0; i < wave->parts; i++) {
         api_write_init(&wave->part[i], 0, w->pretty, w->round);
+        wave->part[i].exec = w->exec;
+    }
     return wave->ends != NULL;
 }
 

@@ -17,7 +17,8 @@
  *                  written
  *     round        decimals for numbers, or -1 for the shortest exact text
  *     pretty       two spaces a level; the innermost row of a tensor stays on one line
- *     exec         runs the tasks that write a large tensor; NULL: this thread does
+ *     exec         runs the tasks that write a large tensor, and stops them: `failed` is then set; NULL: this thread
+ *                  writes, to the end
  *     numbers      how many numbers were written
  */
 struct api_writer {
@@ -29,7 +30,7 @@ struct api_writer {
     bool after_name; /* internal: api_write_member precedes */
     unsigned depth;
     const struct attn_exec *exec;
-    uint64_t numbers;
+    uint64_t numbers, unlooked; /* internal: numbers since exec was last asked whether to stop */
 };
 
 void api_write_init(struct api_writer *w, size_t limit, bool pretty, int round);

@@ -29,11 +29,13 @@ enum {
 /* struct scan - the work in hand.
  *
  *     data, used, most   the reservation: its begin, the bytes that belong to finished items, its size
+ *     looked             where it was last asked whether to stop
  *     items              malloc'd while their number is not known
  */
 struct scan {
     struct api_arena *arena;
-    const char *body, *end;
+    const struct attn_exec *exec;
+    const char *body, *end, *looked;
     char *data;
     size_t used, most;
     struct api_lifted *items;
@@ -141,17 +143,22 @@ static void cut_short(struct scan *s, const struct candidate *c, const char *p, 
 
 /* Lifts the array at p, or what is to be lifted from the part of it that was read. Returns where to go on. */
 static const char *lift_array(struct scan *s, const char *p) {
-    struct candidate c = {.data = s->data + s->used};
+    struct candidate c = {.data = s->data + s->used, .exec = s->exec, .looked = s->looked};
     const char *next;
     bool value;
     if (too_dense(s, p))
         return s->end;
-    switch (api_read_array(&c, p, s->end, &next, &value)) {
+    enum finding finding = api_read_array(&c, p, s->end, &next, &value);
+    s->looked = c.looked;
+    switch (finding) {
     case TENSOR:
         add_item(s, &c, p, next);
         return next;
     case MALFORMED:
         cut_short(s, &c, p, next, value);
+        return s->end;
+    case STOPPED:
+        s->failed = true;
         return s->end;
     case ALIEN:
         break;
@@ -200,9 +207,10 @@ static bool make_envelope(struct api_lift *lift, struct api_arena *arena, const 
     return true;
 }
 
-bool api_lift(struct api_arena *arena, const char *body, size_t size, struct api_lift *lift) {
+bool api_lift(struct api_arena *arena, const char *body, size_t size, const struct attn_exec *exec,
+              struct api_lift *lift) {
     *lift = (struct api_lift){0};
-    struct scan s = {.arena = arena, .body = body, .end = body + size};
+    struct scan s = {.arena = arena, .exec = exec, .body = body, .end = body + size};
     bool done = false;
     if (size > SIZE_MAX / 16) {
         arena->failed = arena->over_limit = true;

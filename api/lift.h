@@ -9,6 +9,7 @@
 #define API_LIFT_H
 
 #include "api/arena.h"
+#include "core/exec.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,8 +60,10 @@ struct api_lift {
 };
 
 /* api_lift - lifts the tensors out of body. Malformed text is passed on for jansson to report; of a long array that
- * ends in it, only what is needed to come to the same error. Returns false only when the arena refuses memory. */
-bool api_lift(struct api_arena *arena, const char *body, size_t size, struct api_lift *lift);
+ * ends in it, only what is needed to come to the same error. Returns false only when the arena refuses memory, or when
+ * `exec` (may be NULL) says stop. */
+bool api_lift(struct api_arena *arena, const char *body, size_t size, const struct attn_exec *exec,
+              struct api_lift *lift);
 
 /* api_lift_origin - the offset in the request text that byte `offset` of the envelope comes from. */
 size_t api_lift_origin(const struct api_lift *lift, size_t offset);

@@ -6,8 +6,8 @@
 
 enum kind { UNKNOWN, NUMBERS, BOOLEANS };
 
-/* What an array is found to be: a tensor, something else, or not JSON at all. */
-enum finding { TENSOR, ALIEN, MALFORMED };
+/* What an array is found to be: a tensor, something else, or not JSON at all. STOPPED: nobody wants to know. */
+enum finding { TENSOR, ALIEN, MALFORMED, STOPPED };
 
 /* struct candidate - an array that may turn out to be a tensor.
  *
@@ -19,6 +19,7 @@ enum finding { TENSOR, ALIEN, MALFORMED };
  *     before     value of `count` when each of them was opened: has it content of its own?
  *     known      whether shape holds a length for this depth already
  *     count      values so far, at `data`
+ *     exec       asked now and then whether to stop; looked: where last
  */
 struct candidate {
     enum kind kind;
@@ -29,11 +30,13 @@ struct candidate {
     bool known[API_LIFT_MAX_RANK];
     size_t count;
     char *data;
+    const struct attn_exec *exec;
+    const char *looked;
     struct api_lifted item;
 };
 
-/* api_read_array - reads the array at p, whose '[' stands there, into a zeroed candidate with `data` set: 8 bytes for a
- * number, one for a boolean; the room is the caller's care.
+/* api_read_array - reads the array at p, whose '[' stands there, into a zeroed candidate with `data` and `exec` set: 8
+ * bytes for a number, one for a boolean; the room is the caller's care.
  *
  *     next    out: what follows the array, or what does not belong into a tensor
  *     value   out: a value should stand there, rather than a comma or bracket

@@ -222,7 +222,8 @@ bool api_tokens_check(struct api_job *job) {
     return check_positions(job);
 }
 
-static void embed(const struct api_tokens *tokens, size_t batch, size_t n, size_t d) {
+/* False: stopped. */
+static bool embed(const struct api_tokens *tokens, size_t batch, size_t n, size_t d, const struct attn_exec *exec) {
     const struct attn_tensor *table = &tokens->values[API_EMBED_TABLE].tensor, *out = &tokens->output;
     double scale = tokens->values[API_EMBED_SCALE].number;
     const struct api_value *positions = &tokens->values[API_EMBED_POSITIONS];
@@ -230,17 +231,18 @@ static void embed(const struct api_tokens *tokens, size_t batch, size_t n, size_
     const void *learned = positions->form == API_TENSOR ? positions->tensor.data : NULL;
     if (out->dtype == ATTN_F32) {
         attn_embed_f32(out->data, tokens->ids.data, batch * n, table->data, d, scale);
-        if (sinusoidal)
-            attn_positions_sinusoidal_f32(out->data, batch, n, d, ATTN_POSITION_BASE);
+        if (sinusoidal && !attn_positions_sinusoidal_f32(out->data, batch, n, d, ATTN_POSITION_BASE, exec))
+            return false;
         if (learned)
             attn_positions_add_f32(out->data, batch, learned, n, d);
-        return;
+        return true;
     }
     attn_embed_f64(out->data, tokens->ids.data, batch * n, table->data, d, scale);
-    if (sinusoidal)
-        attn_positions_sinusoidal_f64(out->data, batch, n, d, ATTN_POSITION_BASE);
+    if (sinusoidal && !attn_positions_sinusoidal_f64(out->data, batch, n, d, ATTN_POSITION_BASE, exec))
+        return false;
     if (learned)
         attn_positions_add_f64(out->data, batch, learned, n, d);
+    return true;
 }
 
 bool api_tokens_embed(struct api_job *job, enum attn_dtype dtype) {
@@ -252,8 +254,8 @@ bool api_tokens_embed(struct api_job *job, enum attn_dtype dtype) {
     if (tokens->values[API_EMBED_POSITIONS].form == API_TENSOR)
         api_cast(&tokens->values[API_EMBED_POSITIONS].tensor, dtype);
     size_t batch = shape.rank == 3 ? shape.shape[0] : 1;
-    embed(tokens, batch, shape.shape[shape.rank - 2], shape.shape[shape.rank - 1]);
-    return true;
+    return embed(tokens, batch, shape.shape[shape.rank - 2], shape.shape[shape.rank - 1], job->env->exec) ||
+           api_refuse_stopped(job);
 }
 
 double api_tokens_bytes(const struct api_job *job, enum attn_dtype dtype) {

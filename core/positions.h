@@ -2,6 +2,8 @@
 #ifndef ATTN_POSITIONS_H
 #define ATTN_POSITIONS_H
 
+#include "core/exec.h"
+
 #include <stddef.h>
 
 #define ATTN_POSITION_BASE 10000.0
@@ -11,12 +13,15 @@
  *     out     [batch, n, d]   in and out; positions start at 0 in each example; an odd d ends in a sine
  *     base    > 0
  *
+ * Errors    returns false if exec (may be NULL) was stopped: out is then partial.
  * Accuracy  the angle and its sine are taken in double precision for both dtypes.
  * Threads   safe for distinct out.
  * Source    Vaswani et al. 2017, section 3.5.
  */
-void attn_positions_sinusoidal_f64(double *out, size_t batch, size_t n, size_t d, double base);
-void attn_positions_sinusoidal_f32(float *out, size_t batch, size_t n, size_t d, double base);
+bool attn_positions_sinusoidal_f64(double *out, size_t batch, size_t n, size_t d, double base,
+                                   const struct attn_exec *exec);
+bool attn_positions_sinusoidal_f32(float *out, size_t batch, size_t n, size_t d, double base,
+                                   const struct attn_exec *exec);
 
 /* attn_positions_add - out[b][i][j] += positions[i][j]: learned positions, one row each.
  *

@@ -5,8 +5,11 @@
 
 #include <math.h>
 
-void ATTN_REAL(attn_positions_sinusoidal)(real *out, size_t batch, size_t n, size_t d, double base) {
+bool ATTN_REAL(attn_positions_sinusoidal)(real *out, size_t batch, size_t n, size_t d, double base,
+                                          const struct attn_exec *exec) {
     for (size_t j = 0; j < d; j++) {
+        if (attn_exec_stopped(exec))
+            return false;
         double wavelength = pow(base, (double)(j - j % 2) / (double)d);
         for (size_t i = 0; i < n; i++) {
             double angle = (double)i / wavelength;
@@ -15,6 +18,7 @@ void ATTN_REAL(attn_positions_sinusoidal)(real *out, size_t batch, size_t n, siz
                 out[(b * n + i) * d + j] += value;
         }
     }
+    return true;
 }
 
 void ATTN_REAL(attn_positions_add)(real *out, size_t batch, const real *positions, size_t n, size_t d) {

@@ -21,11 +21,12 @@ bool srv_answer_wants_packing(struct srv_request *request) {
     return request->wanted == SRV_GZIP || request->wanted == SRV_DEFLATE;
 }
 
-void srv_answer_pack(struct srv_request *request, size_t below) {
+void srv_answer_pack(struct srv_request *request, size_t below, bool (*stop)(void *ctx)) {
     struct api_response *response = &request->response;
     uint64_t began = srv_clock_ns();
     size_t size;
-    void *packed = srv_compress(request->wanted, PACK_LEVEL, response->body, response->body_size, below, &size);
+    const struct srv_packing how = {request->wanted, PACK_LEVEL, below, stop, request};
+    void *packed = srv_compress(&how, response->body, response->body_size, &size);
     if (packed) {
         free(response->body);
         response->body = packed;
@@ -43,7 +44,7 @@ static void pack_what_must_be(struct srv_request *request) {
         return;
     request->wanted = srv_coding_negotiate(accept_encoding);
     if (request->wanted != SRV_NOT_ACCEPTABLE)
-        srv_answer_pack(request, request->response.body_size + PACK_EXCESS);
+        srv_answer_pack(request, request->response.body_size + PACK_EXCESS, NULL);
 }
 
 void srv_answer_options(struct srv_request *request) {

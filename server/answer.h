@@ -15,8 +15,9 @@ void srv_answer_options(struct srv_request *request);
  * Sets request->wanted. */
 bool srv_answer_wants_packing(struct srv_request *request);
 
-/* srv_answer_pack - packs the response as request->wanted says. `below`: as in srv_compress. */
-void srv_answer_pack(struct srv_request *request, size_t below);
+/* srv_answer_pack - packs the response as request->wanted says. `below`, `stop` (with the request): as in
+ * srv_packing. */
+void srv_answer_pack(struct srv_request *request, size_t below, bool (*stop)(void *ctx));
 
 /* srv_answer_record - the request is over: one log line and the metrics. `whole`: the client has got its answer. */
 void srv_answer_record(struct srv_request *request, bool whole);

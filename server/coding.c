@@ -2,7 +2,6 @@
 #include "server/coding.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,26 +127,28 @@ bool srv_content_coding(const char *content_encoding, enum srv_coding *coding) {
 
 /* --- packing ----------------------------------------------------------------------------------------------------- */
 
-/* zlib counts in unsigned int. */
+/* zlib counts in unsigned int; and this much takes some milliseconds, after which somebody may want to stop. */
+enum { PORTION = 1 << 18 };
+
 static uInt portion(size_t left) {
-    return left < UINT_MAX / 2 ? (uInt)left : UINT_MAX / 2;
+    return left < PORTION ? (uInt)left : PORTION;
 }
 
 static int window(enum srv_coding coding) {
     return coding == SRV_GZIP ? 15 + 16 : 15;
 }
 
-void *srv_compress(enum srv_coding coding, int level, const void *data, size_t size, size_t below,
-                   size_t *packed_size) {
+void *srv_compress(const struct srv_packing *how, const void *data, size_t size, size_t *packed_size) {
     z_stream z = {0};
+    size_t below = how->below ? how->below : size;
     unsigned char *out = below > 1 ? malloc(below) : NULL;
-    if (!out || deflateInit2(&z, level, Z_DEFLATED, window(coding), 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    if (!out || deflateInit2(&z, how->level, Z_DEFLATED, window(how->coding), 8, Z_DEFAULT_STRATEGY) != Z_OK) {
         free(out);
         return NULL;
     }
     size_t taken = 0, made = 0;
     int state = Z_OK;
-    while (state == Z_OK && made < below - 1) {
+    while (state == Z_OK && made < below - 1 && !(how->stop && how->stop(how->ctx))) {
         uInt in = portion(size - taken), room = portion(below - 1 - made);
         z.next_in = (const Bytef *)data + taken;
         z.avail_in = in;
@@ -195,6 +196,9 @@ static enum srv_unpack unpack_all(struct unpacking *u, bool members, const unsig
                                   const struct srv_unpack_limit *limit) {
     size_t taken = 0;
     for (;;) {
+        if (limit->stop && limit->stop(limit->ctx)) {
+            return SRV_UNPACK_STOPPED;
+        }
         if (u->size == u->most) {
             return SRV_UNPACK_TOO_LARGE;
         }

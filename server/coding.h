@@ -25,24 +25,40 @@ enum srv_coding srv_coding_negotiate(const char *accept_encoding);
 /* srv_coding_takes_identity - may an answer to this Accept-Encoding value (NULL: none) go as it is? */
 bool srv_coding_takes_identity(const char *accept_encoding);
 
-/* srv_compress - packs `size` bytes with zlib at `level` (1 .. 9).
- * Returns malloc'd memory (the caller frees it) with its size in `packed_size`, or NULL out of memory, or when the
- * result would not be smaller than `below`: mostly `size` itself. */
-void *srv_compress(enum srv_coding coding, int level, const void *data, size_t size, size_t below, size_t *packed_size);
+/* struct srv_packing
+ *
+ *     coding, level   gzip or deflate; 1 .. 9
+ *     below           a result of this size or more is not wanted; 0: of the size of the data
+ *     stop            asked now and then, with ctx, whether to give up; NULL: never
+ */
+struct srv_packing {
+    enum srv_coding coding;
+    int level;
+    size_t below;
+    bool (*stop)(void *ctx);
+    void *ctx;
+};
+
+/* srv_compress - packs `size` bytes with zlib. Returns malloc'd memory (the caller frees it) with its size in
+ * `packed_size`, or NULL when out of memory, stopped, or the result would be too large. */
+void *srv_compress(const struct srv_packing *how, const void *data, size_t size, size_t *packed_size);
 
 enum srv_unpack {
     SRV_UNPACKED,
     SRV_UNPACK_UNKNOWN,   /* coding not known, or more than one: 415 with Accept-Encoding: gzip, deflate */
     SRV_UNPACK_MALFORMED, /* not in the format, cut short, or followed by something else: 400 */
     SRV_UNPACK_TOO_LARGE, /* more than `limit` bytes come out: 413 */
-    SRV_UNPACK_NO_MEMORY  /* `grant` or the system refused: 503 */
+    SRV_UNPACK_NO_MEMORY, /* `grant` or the system refused: 503 */
+    SRV_UNPACK_STOPPED    /* nobody wants it any more */
 };
 
-/* struct srv_unpack_limit - most bytes that may come out, and whom to ask before memory grows by `bytes`
- * (grant NULL: nobody). What was granted is the caller's to give back, whatever the result. */
+/* struct srv_unpack_limit - most bytes that may come out, whom to ask before memory grows by `bytes` (grant NULL:
+ * nobody), and now and then whether to give up (stop NULL: never). What was granted is the caller's to give back,
+ * whatever the result. */
 struct srv_unpack_limit {
     size_t bytes;
     bool (*grant)(void *ctx, size_t bytes);
+    bool (*stop)(void *ctx);
     void *ctx;
 };
 

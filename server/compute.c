@@ -121,7 +121,7 @@ bool srv_compute_here(struct srv_request *request) {
     if (srv_answer_wants_packing(request)) {
         if (request->response.body_size > INLINE_PACK)
             return false;
-        srv_answer_pack(request, request->response.body_size);
+        srv_answer_pack(request, 0, NULL);
     }
     return true;
 }
@@ -138,9 +138,11 @@ static void give_up(struct srv_request *request, enum srv_reject late, const cha
         srv_refuse(request, "deadline", detail, late);
 }
 
+static const char compute_timeout[] = "Computing took longer than the server allows.";
+
 static bool unpack(struct srv_request *request) {
     enum srv_coding coding;
-    struct srv_unpack_limit limit = {request->server->options.max_body_bytes, srv_grant, request};
+    struct srv_unpack_limit limit = {request->server->options.max_body_bytes, srv_grant, stop, request};
     char *body = NULL;
     size_t size = 0;
     srv_content_coding(request->head.content_encoding, &coding);
@@ -155,6 +157,9 @@ static bool unpack(struct srv_request *request) {
         return true;
     case SRV_UNPACK_TOO_LARGE:
         srv_refuse(request, "body_too_large", "The unpacked body is longer than the limit.", SRV_REJECT_TOO_LARGE);
+        return false;
+    case SRV_UNPACK_STOPPED:
+        give_up(request, SRV_REJECT_COMPUTE_TIMEOUT, compute_timeout);
         return false;
     case SRV_UNPACK_NO_MEMORY:
         srv_refuse(request, "memory_budget", NULL, SRV_REJECT_MEMORY);
@@ -175,7 +180,7 @@ static void compute(struct srv_request *request) {
     ask_api(request, &exec, 0);
     settle(request);
     if (request->response.code && strcmp(request->response.code, "stopped") == 0)
-        give_up(request, SRV_REJECT_COMPUTE_TIMEOUT, "Computing took longer than the server allows.");
+        give_up(request, SRV_REJECT_COMPUTE_TIMEOUT, compute_timeout);
 }
 
 /* Back to the thread that serves the connection; from here on the request is its own again. */
@@ -207,7 +212,7 @@ static void work(struct srv_job *job) {
     if (!request->response.body)
         compute(request);
     if (srv_answer_wants_packing(request))
-        srv_answer_pack(request, request->response.body_size);
+        srv_answer_pack(request, 0, stop);
     hand_back(request);
 }
 

@@ -61,8 +61,8 @@ static char *problems_page(size_t *size) {
 }
 
 static void prepare(struct srv_document *document) {
-    document->packed =
-        srv_compress(SRV_GZIP, 9, document->data, document->size, document->size, &document->packed_size);
+    document->packed = srv_compress(&(struct srv_packing){.coding = SRV_GZIP, .level = 9}, document->data,
+                                    document->size, &document->packed_size);
     srv_etag_make(document->data, document->size, SRV_IDENTITY, document->etag);
     srv_etag_make(document->data, document->size, SRV_GZIP, document->packed_etag);
 }

@@ -151,6 +151,43 @@ Test(api, stopped) {
     call_free(&got);
 }
 
+static bool stop_after(void *ctx) {
+    size_t *left = ctx;
+    return *left == 0 || --*left == 0;
+}
+
+/* A list of numbers, a long string, and the answer, each megabytes long: all along it is asked whether to stop, and
+ * wherever that is, the answer is 503. */
+Test(api, stopped_while_reading_and_writing) {
+    enum { IDS = 1 << 20, NAME = 4 << 20 };
+    struct api_env env = call_env();
+    char *body = malloc(2 * IDS + NAME + 200), *out = body;
+    out += sprintf(out, "{\"random\":{\"seed\":0,\"draws\":[{\"into\":[\"table\"],\"shape\":[2,2]}]},\"ids\":[1");
+    for (size_t i = 1; i < IDS; i++)
+        out = stpcpy(out, ",1");
+    out += sprintf(out, "],\"vocab\":{\"");
+    memset(out, 'x', NAME);
+    out += NAME;
+    out += sprintf(out, "\":1}}");
+    size_t size = (size_t)(out - body), left = SIZE_MAX, looks;
+    struct attn_exec exec = {.slots = 1, .stop = stop_after, .ctx = &left};
+    env.exec = &exec;
+    env.limits = (struct api_limits){0};
+    struct call got = call_bytes(&env, "POST", "/embed", body, size);
+    looks = SIZE_MAX - left;
+    cr_assert_eq(got.response.status, 200, "%.300s", got.response.body);
+    call_free(&got);
+    cr_expect_gt(looks, 8 + 64 + 256, "asked %zu times only", looks);
+    for (size_t i = 1; i < looks; i += 1 + looks / 40) {
+        left = i;
+        got = call_bytes(&env, "POST", "/embed", body, size);
+        cr_assert(got.response.status == 503 && strcmp(got.response.code, "stopped") == 0, "look %zu of %zu: %d %s", i,
+                  looks, got.response.status, got.response.code);
+        call_free(&got);
+    }
+    free(body);
+}
+
 Test(api, counts_what_it_did) {
     struct api_env env = call_env();
     struct call got = ask(&env, NULL);

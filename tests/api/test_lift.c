@@ -55,7 +55,7 @@ static bool lift_copy(struct api_arena *arena, const char *text, size_t size, st
     *copy = malloc(size ? size : 1);
     memcpy(*copy, text, size);
     api_arena_init(arena, 0);
-    return api_lift(arena, *copy, size, lift);
+    return api_lift(arena, *copy, size, NULL, lift);
 }
 
 static const struct {

@@ -60,7 +60,7 @@ Test(lift_harm, takes_linear_time, .timeout = 60) {
         struct api_arena arena;
         struct api_lift lift;
         api_arena_init(&arena, 0);
-        cr_assert(api_lift(&arena, text, strlen(text), &lift));
+        cr_assert(api_lift(&arena, text, strlen(text), NULL, &lift));
         if (rows[i].items)
             cr_assert_geq(lift.count, rows[i].items, "%s%s: %zu", rows[i].first, rows[i].unit, lift.count);
         api_arena_free(&arena);
@@ -79,7 +79,7 @@ static bool lift_once(size_t limit, bool *over_limit) {
     struct api_arena arena;
     struct api_lift lift;
     api_arena_init(&arena, limit);
-    bool lifted = api_lift(&arena, request, sizeof request - 1, &lift);
+    bool lifted = api_lift(&arena, request, sizeof request - 1, NULL, &lift);
     cr_assert_eq(lifted, !arena.failed);
     if (lifted) {
         cr_assert_str_eq(lift.text, envelope);
@@ -124,7 +124,7 @@ Test(lift_harm, body_too_large_to_describe) {
     struct api_arena arena;
     struct api_lift lift;
     api_arena_init(&arena, 0);
-    cr_assert_not(api_lift(&arena, "", SIZE_MAX / 2, &lift));
+    cr_assert_not(api_lift(&arena, "", SIZE_MAX / 2, NULL, &lift));
     cr_assert(arena.failed);
     api_arena_free(&arena);
 }
@@ -134,7 +134,7 @@ Test(lift_harm, origin) {
     struct api_arena arena;
     struct api_lift lift;
     api_arena_init(&arena, 0);
-    cr_assert(api_lift(&arena, request, sizeof request - 1, &lift));
+    cr_assert(api_lift(&arena, request, sizeof request - 1, NULL, &lift));
     size_t item = 0, inside = 0;
     for (size_t i = 0; i < lift.size; i++) {
         size_t origin = api_lift_origin(&lift, i);

@@ -76,7 +76,7 @@ static void read_lift(struct text *t, size_t expected) {
     struct api_lift lift;
     double start = now();
     api_arena_init(&arena, 0);
-    bool lifted = api_lift(&arena, t->bytes, t->size, &lift);
+    bool lifted = api_lift(&arena, t->bytes, t->size, NULL, &lift);
     best(&t->seconds, start);
     if (!lifted || lift.numbers != expected)
         abort();

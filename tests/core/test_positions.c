@@ -22,8 +22,8 @@ Test(positions, sinusoidal) {
     for (size_t d = 1; d <= MOST; d += 4) {
         for (size_t i = 0; i < BATCH * N * d; i++)
             single[i] = (float)(out[i] = (double)(i % 8));
-        attn_positions_sinusoidal_f64(out, BATCH, N, d, ATTN_POSITION_BASE);
-        attn_positions_sinusoidal_f32(single, BATCH, N, d, ATTN_POSITION_BASE);
+        attn_positions_sinusoidal_f64(out, BATCH, N, d, ATTN_POSITION_BASE, NULL);
+        attn_positions_sinusoidal_f32(single, BATCH, N, d, ATTN_POSITION_BASE, NULL);
         for (size_t i = 0; i < BATCH * N * d; i++) {
             double want = (double)(i % 8) + exact(i / d % N, i % d, d);
             cr_assert_leq(fabs(out[i] - want), TOLERANCE_F64 * 8, "d %zu, element %zu", d, i);
@@ -35,7 +35,7 @@ Test(positions, sinusoidal) {
 /* Position 0 is 0, 1, 0, 1 ... and the first pair turns by one radian a step. */
 Test(positions, known_values) {
     double out[2 * 4] = {0};
-    attn_positions_sinusoidal_f64(out, 1, 2, 4, ATTN_POSITION_BASE);
+    attn_positions_sinusoidal_f64(out, 1, 2, 4, ATTN_POSITION_BASE, NULL);
     const double want[8] = {
         0, 1, 0, 1, 0.8414709848078965, 0.5403023058681398, 0.009999833334166664, 0.9999500004166653};
     for (size_t i = 0; i < 8; i++)

@@ -67,7 +67,7 @@ static void unpack(const char *data, size_t size) {
         bool fine = srv_unpack(coding, data, size, &limit, &out, &out_size) == SRV_UNPACKED;
         must(fine == (out != NULL) && out_size <= UNPACK_MOST);
         free(out);
-        void *packed = srv_compress(coding, 1, data, size, size, &out_size);
+        void *packed = srv_compress(&(struct srv_packing){.coding = coding, .level = 1}, data, size, &out_size);
         if (packed) {
             must(out_size < size);
             must(srv_unpack(coding, packed, out_size, &limit, &out, &out_size) == SRV_UNPACKED);

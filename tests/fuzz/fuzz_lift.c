@@ -46,7 +46,7 @@ static void check_item(const struct api_lifted *item) {
     struct api_lift again;
     api_arena_init(&arena, 0);
     bool words_only = !item->boolean && strcspn(text, "0123456789") == size; /* "NaN" alone is not lifted */
-    require(api_lift(&arena, text, size, &again) && (again.count == 1 || words_only));
+    require(api_lift(&arena, text, size, NULL, &again) && (again.count == 1 || words_only));
     if (again.count == 1) {
         require(again.items[0].rank == item->rank && again.items[0].count == item->count);
         const unsigned char *a = item->data, *b = again.items[0].data;
@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     struct api_arena arena;
     struct api_lift lift;
     api_arena_init(&arena, 0);
-    require(api_lift(&arena, body, size, &lift));
+    require(api_lift(&arena, body, size, NULL, &lift));
     require(strnlen(lift.text, lift.size + 1) <= lift.size && lift.text[lift.size] == '\0');
     size_t from = 0;
     for (size_t i = 0; i < lift.count; i++) {

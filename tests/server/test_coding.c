@@ -63,7 +63,8 @@ Test(coding, identity_unless_refused) {
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         cr_assert(!srv_coding_takes_identity(refused[i]), "%s", refused[i]);
     size_t size;
-    void *packed = srv_compress(SRV_GZIP, 1, "{}\n", 3, 64, &size); /* larger than it was, because it must be */
+    void *packed = srv_compress(&(struct srv_packing){.coding = SRV_GZIP, .level = 1, .below = 64}, "{}\n", 3,
+                                &size); /* larger than it was, because it must be */
     struct srv_unpack_limit limit = {.bytes = 8};
     char *out;
     size_t out_size;
@@ -105,7 +106,7 @@ Test(coding, there_and_back) {
         char *text = sample(size);
         for (enum srv_coding coding = SRV_GZIP; coding <= SRV_DEFLATE; coding++) {
             size_t packed_size, out_size;
-            void *packed = srv_compress(coding, 1, text, size, size, &packed_size);
+            void *packed = srv_compress(&(struct srv_packing){.coding = coding, .level = 1}, text, size, &packed_size);
             if (!packed) {
                 cr_assert(size < 100, "%zu bytes do not get smaller", size);
                 continue;
@@ -121,6 +122,33 @@ Test(coding, there_and_back) {
     }
 }
 
+static bool stop_after(void *ctx) {
+    unsigned *left = ctx;
+    return *left == 0 || --*left == 0;
+}
+
+/* Megabytes are packed and unpacked in steps, between which it is asked whether to stop. */
+Test(coding, stopped_in_the_middle) {
+    enum { SIZE = 8 << 20, STEPS = 16 };
+    char *text = sample(SIZE), *out;
+    size_t packed_size, size;
+    unsigned left = 1u << 30;
+    struct srv_packing how = {.coding = SRV_GZIP, .level = 1, .stop = stop_after, .ctx = &left};
+    void *packed = srv_compress(&how, text, SIZE, &packed_size);
+    cr_assert(packed && (1u << 30) - left > STEPS, "asked %u times", (1u << 30) - left);
+    left = STEPS;
+    cr_expect_null(srv_compress(&how, text, SIZE, &size));
+    struct srv_unpack_limit limit = {.bytes = SIZE, .stop = stop_after, .ctx = &left};
+    left = STEPS;
+    cr_expect_eq(srv_unpack(SRV_GZIP, packed, packed_size, &limit, &out, &size), SRV_UNPACK_STOPPED);
+    left = 1u << 30;
+    cr_assert_eq(srv_unpack(SRV_GZIP, packed, packed_size, &limit, &out, &size), SRV_UNPACKED);
+    cr_expect(size == SIZE && memcmp(out, text, SIZE) == 0);
+    free(out);
+    free(packed);
+    free(text);
+}
+
 Test(coding, noise_is_not_packed) {
     unsigned char noise[5000];
     unsigned random = 3;
@@ -129,9 +157,9 @@ Test(coding, noise_is_not_packed) {
         noise[i] = (unsigned char)(random >> 24);
     }
     size_t size;
-    cr_assert_null(srv_compress(SRV_GZIP, 6, noise, sizeof noise, sizeof noise, &size));
-    cr_assert_null(srv_compress(SRV_GZIP, 6, noise, 0, 0, &size));
-    cr_assert_null(srv_compress(SRV_GZIP, 6, noise, 1, 1, &size));
+    cr_assert_null(srv_compress(&(struct srv_packing){.coding = SRV_GZIP, .level = 6}, noise, sizeof noise, &size));
+    cr_assert_null(srv_compress(&(struct srv_packing){.coding = SRV_GZIP, .level = 6}, noise, 0, &size));
+    cr_assert_null(srv_compress(&(struct srv_packing){.coding = SRV_GZIP, .level = 6}, noise, 1, &size));
 }
 
 Test(coding, gzip_the_program_agrees) {
@@ -139,7 +167,7 @@ Test(coding, gzip_the_program_agrees) {
     int fd = mkstemp(path);
     char *text = sample(100000), *back = calloc(1, 100001);
     size_t size;
-    void *packed = srv_compress(SRV_GZIP, 6, text, 100000, 100000, &size);
+    void *packed = srv_compress(&(struct srv_packing){.coding = SRV_GZIP, .level = 6}, text, 100000, &size);
     cr_assert_eq(write(fd, packed, size), (ssize_t)size);
     close(fd);
     snprintf(command, sizeof command, "gzip -dc <%s", path);
@@ -166,7 +194,7 @@ Test(coding, the_limit_is_exact) {
     enum { SIZE = 50000 };
     char *text = sample(SIZE), *out;
     size_t packed_size, size;
-    void *packed = srv_compress(SRV_DEFLATE, 6, text, SIZE, SIZE, &packed_size);
+    void *packed = srv_compress(&(struct srv_packing){.coding = SRV_DEFLATE, .level = 6}, text, SIZE, &packed_size);
     static const struct {
         size_t limit;
         enum srv_unpack expected;
@@ -203,10 +231,10 @@ Test(coding, a_bomb_costs_no_more_than_the_limit) {
     static char zeros[64 << 20];
     size_t packed_size, size;
     char *out;
-    void *bomb = srv_compress(SRV_GZIP, 9, zeros, sizeof zeros, sizeof zeros, &packed_size);
+    void *bomb = srv_compress(&(struct srv_packing){.coding = SRV_GZIP, .level = 9}, zeros, sizeof zeros, &packed_size);
     cr_assert(packed_size < sizeof zeros / 500);
     struct purse purse = {.left = SIZE_MAX};
-    struct srv_unpack_limit limit = {LIMIT, grant, &purse};
+    struct srv_unpack_limit limit = {.bytes = LIMIT, .grant = grant, .ctx = &purse};
     cr_assert_eq(srv_unpack(SRV_GZIP, bomb, packed_size, &limit, &out, &size), SRV_UNPACK_TOO_LARGE);
     cr_assert(purse.granted <= LIMIT + 1, "%zu bytes", purse.granted);
     purse = (struct purse){.left = LIMIT / 2};
@@ -219,7 +247,8 @@ Test(coding, cuts_noise_and_trailers) {
     char *text = sample(SIZE), *out;
     size_t packed_size, size;
     for (enum srv_coding coding = SRV_GZIP; coding <= SRV_DEFLATE; coding++) {
-        unsigned char *packed = srv_compress(coding, 6, text, SIZE, SIZE, &packed_size);
+        unsigned char *packed =
+            srv_compress(&(struct srv_packing){.coding = coding, .level = 6}, text, SIZE, &packed_size);
         for (size_t n = 0; n < packed_size; n++) {
             cr_assert_eq(srv_unpack(coding, packed, n, &roomy, &out, &size), SRV_UNPACK_MALFORMED, "cut at %zu", n);
             cr_assert_null(out);

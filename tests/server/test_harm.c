@@ -534,36 +534,67 @@ static bool becomes_busy(struct client *metrics, bool busy) {
 
 enum { LEAVERS = 15 };
 
-/* Each asks for seconds of computing and goes. The time is measured from its going to a metric that shows idle
- * workers. */
-Test(harm, computing_for_clients_that_left) {
+/* struct work - a request that keeps a worker busy with one thing between the i-th client's leaving and long after. */
+struct work {
+    const char *what, *path, *headers, *body;
+    size_t size;
+    int after_ms, step_ms;
+};
+
+/* Each asks for long work and goes. The time is measured from its going to a metric that shows idle workers. */
+static void leave(const struct work *work) {
     struct program p;
     struct client metrics;
-    size_t size;
-    char head[256], *body = attention_body(12000, 64, &size);
+    char head[256];
     start(&p, OPTIONS("--log-format", "off"));
     cr_assert(client_open(&metrics, p.port));
-    snprintf(head, sizeof head, "POST /attention HTTP/1.1\r\nHost: a\r\nContent-Length: %zu\r\n\r\n", size);
+    snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: a\r\n%sContent-Length: %zu\r\n\r\n", work->path,
+             work->headers, work->size);
+    seen.n = 0;
     for (int i = 0; i < LEAVERS; i++) {
         struct client client;
         cr_assert(client_open(&client, p.port));
         client_say(&client, head);
-        client_send(&client, body, size);
+        client_send(&client, work->body, work->size);
         cr_assert(becomes_busy(&metrics, true));
-        sleep_ms(60 + i); /* reading is over */
+        sleep_ms(work->after_ms + i * work->step_ms);
         cr_assert_gt(workers_busy(&metrics), 0);
         double began = clock_ms();
         client_close(&client);
         cr_assert(becomes_busy(&metrics, false));
         seen.ms[seen.n++] = clock_ms() - began;
     }
-    fprintf(stderr,
-            "harm: %d clients left while computing: the workers were idle after %.1f ms (median), %.1f ms (most)\n",
-            LEAVERS, percentile(&seen, 0.5), percentile(&seen, 1));
+    fprintf(stderr, "harm: %d clients left while %s: the workers were idle after %.1f ms (median), %.1f ms (most)\n",
+            LEAVERS, work->what, percentile(&seen, 0.5), percentile(&seen, 1));
     cr_expect_lt(percentile(&seen, 0.5), is_measured() ? 50 : 500);
     client_close(&metrics);
-    free(body);
     end(&p);
+}
+
+Test(harm, computing_for_clients_that_left) {
+    size_t size;
+    char *body = attention_body(12000, 64, &size);
+    leave(&(struct work){"computing", "/attention", "", body, size, 60, 1}); /* reading is over */
+    free(body);
+}
+
+/* A list is no matrix, so that the whole is refused in the end: what is measured is the reading. */
+Test(harm, reading_for_clients_that_left) {
+    enum { NUMBERS = 10 << 20 };
+    char *body = malloc(4 * NUMBERS + 64), *out = stpcpy(body, "{\"keys\":[1");
+    for (int i = 0; i < NUMBERS; i++)
+        out = stpcpy(out, ",0.5");
+    out = stpcpy(out, "]}");
+    leave(&(struct work){"their request was read", "/lookup", "", body, (size_t)(out - body), 0, 2});
+    free(body);
+}
+
+/* A hundred megabytes: a third of a second to write, then seconds to pack. */
+Test(harm, writing_for_clients_that_left) {
+    static const char body[] = "{\"random\":{\"seed\":0,\"draws\":[{\"into\":[\"x\"],\"shape\":[2200,8]}]},"
+                               "\"checks\":false,\"return\":[\"weights\"]}";
+    leave(&(struct work){"their answer was written or packed", "/attention", "Accept-Encoding: gzip\r\n", body,
+                         sizeof body - 1, 40, 60});
 }
 
 /* --- guessed keys ------------------------------------------------------------------------------------------------ */
