@@ -81,6 +81,9 @@ static const struct {
 #undef WANT
 };
 
+/* In place of two codings, which no body may have here. */
+static const char several[] = ",";
+
 static void keep(struct srv_head *head, const char *name, size_t name_size, const char *value) {
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         if (wanted[i].size != name_size || strncasecmp(wanted[i].name, name, name_size) != 0)
@@ -88,6 +91,8 @@ static void keep(struct srv_head *head, const char *name, size_t name_size, cons
         const char **member = (const char **)((char *)head + wanted[i].place);
         if (!*member)
             *member = value;
+        else if (member == &head->content_encoding)
+            *member = several; /* lines are one list */
         return;
     }
 }

@@ -4,10 +4,13 @@
 #include "server/sha256.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { KEY_LEAST = 16, KEY_MOST = 256, KEYS_MOST = 10000 };
 
@@ -96,7 +99,7 @@ static bool read_lines(struct set *set, FILE *file, const char *path, char messa
     bool fine = true;
     for (unsigned number = 1; fine && fgets(line, sizeof line, file); number++) {
         bool whole = strchr(line, '\n') || feof(file);
-        const char *wrong = whole ? read_line(set, line) : "the line is too long";
+        const char *wrong = whole ? read_line(set, line) : "the line is too long, or holds a NUL";
         if (wrong) {
             snprintf(message, SRV_MESSAGE_MAX, "keys file %.300s, line %u: %s", path, number, wrong);
             fine = false;
@@ -114,11 +117,26 @@ static bool read_lines(struct set *set, FILE *file, const char *path, char messa
     return fine;
 }
 
-static bool set_read(struct set *set, const char *path, char message[SRV_MESSAGE_MAX]) {
-    *set = (struct set){0};
-    FILE *file = fopen(path, "re");
-    if (!file) {
+/* `now`: nobody may have to wait for it, as the reader of a pipe has to. */
+static FILE *open_file(const char *path, bool now, char message[SRV_MESSAGE_MAX]) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC | (now ? O_NONBLOCK : 0));
+    struct stat status;
+    FILE *file = NULL;
+    if (fd >= 0 && now && fstat(fd, &status) == 0 && !S_ISREG(status.st_mode)) {
+        snprintf(message, SRV_MESSAGE_MAX, "the keys file %.300s is no file that can be read again", path);
+    } else if (fd < 0 || !(file = fdopen(fd, "r"))) {
         snprintf(message, SRV_MESSAGE_MAX, "cannot open the keys file %.300s: %s", path, strerror(errno));
+    }
+    if (fd >= 0 && !file) {
+        close(fd);
+    }
+    return file;
+}
+
+static bool set_read(struct set *set, const char *path, bool now, char message[SRV_MESSAGE_MAX]) {
+    *set = (struct set){0};
+    FILE *file = open_file(path, now, message);
+    if (!file) {
         return false;
     }
     bool fine = read_lines(set, file, path, message);
@@ -137,7 +155,7 @@ struct srv_keys *srv_keys_open(const char *path, char message[SRV_MESSAGE_MAX]) 
     char *copy = strdup(path);
     if (!keys || !copy) {
         snprintf(message, SRV_MESSAGE_MAX, "out of memory for the keys file");
-    } else if (set_read(&keys->set, path, message)) {
+    } else if (set_read(&keys->set, path, false, message)) {
         keys->path = copy;
         pthread_rwlockattr_t fair; /* a stream of requests must not hold up a reload for ever */
         pthread_rwlockattr_init(&fair);
@@ -153,7 +171,7 @@ struct srv_keys *srv_keys_open(const char *path, char message[SRV_MESSAGE_MAX]) 
 
 bool srv_keys_reload(struct srv_keys *keys, char message[SRV_MESSAGE_MAX]) {
     struct set fresh;
-    if (!set_read(&fresh, keys->path, message)) {
+    if (!set_read(&fresh, keys->path, true, message)) {
         return false;
     }
     pthread_rwlock_wrlock(&keys->lock);

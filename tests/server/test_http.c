@@ -140,6 +140,8 @@ Test(http, table) {
         {"text/csv", ASK "Content-Type: text/csv\r\nContent-Length: 11\r\n\r\n" SMALL, 415, OPEN},
         {"curl's form type", ASK "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 11\r\n\r\n" SMALL,
          200, OPEN},
+        {"two codings", ASK "Content-Encoding: gzip\r\nContent-Encoding: gzip\r\nContent-Length: 11\r\n\r\n" SMALL, 415,
+         OPEN},
         {"unknown coding", ASK "Content-Encoding: br\r\nContent-Length: 11\r\n\r\n" SMALL, 415, OPEN},
         {"said to be gzip", ASK "Content-Encoding: gzip\r\nContent-Length: 11\r\n\r\n" SMALL, 400, OPEN},
         {"identity", ASK "Content-Encoding: identity\r\nContent-Length: 11\r\n\r\n" SMALL, 200, OPEN},

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ALICE "alice-0123456789-0123456789"
@@ -112,6 +113,10 @@ Test(keys, a_reload_replaces_all_or_nothing) {
     unlink(path);
     cr_assert(!srv_keys_reload(keys, message));
     cr_assert(srv_keys_match(keys, "Bearer " ALICE, NULL));
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    cr_assert(!srv_keys_reload(keys, message)); /* and does not wait for a writer */
+    cr_assert(srv_keys_match(keys, "Bearer " ALICE, NULL));
+    unlink(path);
     write_file(BOB "\n");
     cr_assert(srv_keys_reload(keys, message), "%s", message);
     cr_assert(!srv_keys_match(keys, "Bearer " ALICE, NULL));
