@@ -125,7 +125,7 @@ ATTN_CLONES static __attribute__((noinline)) const char *read_numbers(struct can
     const char *behind = NULL;
     size_t gap = 1;
     for (;;) {
-        double value;
+        double value = 0;
         const char *next = NULL, *guess = p;
         enum api_decimal_status status = API_DECIMAL_OK;
         if (end - p >= API_DECIMAL_FAST_ROOM) {
