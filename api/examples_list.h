@@ -9,6 +9,7 @@ EXAMPLE(attention_window_alibi, "/attention", "api/examples/attention-window-ali
         "Each position sees itself and two before; nearer ones count more.")
 EXAMPLE(check_not_causal, "/check", "api/examples/check-not-causal.json",
         "Is this answer right? It forgot its causal mask.")
+EXAMPLE(check_right, "/check", "api/examples/check-right.json", "The same with the mask, rounded to three decimals.")
 EXAMPLE(embed_positions, "/embed", "api/examples/embed-positions.json",
         "Three ids become vectors, sines and cosines added for their places.")
 EXAMPLE(embed_reviews, "/embed", "api/examples/embed-reviews.json",

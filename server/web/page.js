@@ -297,6 +297,7 @@ async function start() {
   const response = await fetch("/examples").catch(() => null);
   if (!response?.ok) return noExamples();
   const { examples } = await response.json();
+  for (const endpoint of new Set(examples.map((e) => e.endpoint))) at("endpoint").append(make("option", endpoint));
   for (const { name, endpoint, summary } of examples) {
     const option = make("option", name);
     Object.assign(option.dataset, { endpoint, summary });
