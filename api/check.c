@@ -19,9 +19,8 @@
 enum { MOST_RESULTS = 32 }; /* of one endpoint, as api_field.choices has it */
 enum { CHECK_ENDPOINT, CHECK_REQUEST, CHECK_ANSWER, CHECK_RTOL, CHECK_ATOL, CHECK_FIELDS };
 
-/* In the order of `paths`. */
+/* Routes without their slash. */
 static const char *const endpoint_choices[] = {"embed", "attention", "mha", "lookup", NULL};
-static const char *const paths[] = {"/embed", "/attention", "/mha", "/lookup"};
 
 static const struct api_field fields[CHECK_FIELDS] = {
     [CHECK_ENDPOINT] = {.name = "endpoint",
@@ -311,10 +310,10 @@ static void write_measured(struct api_writer *w, const char *key, const json_t *
     api_write_object_end(w);
 }
 
-static const struct api_endpoint *find_endpoint(const char *path) {
+static const struct api_endpoint *find_endpoint(const char *name) {
     const struct api_endpoint *row;
     for (size_t i = 0; (row = api_endpoint_at(i)) != NULL; i++)
-        if (strcmp(row->path, path) == 0)
+        if (strcmp(row->path + 1, name) == 0)
             return row;
     return NULL;
 }
@@ -336,7 +335,7 @@ static void write_arrays(struct api_writer *w, json_t *answer, const struct verd
 }
 
 bool api_check(struct api_job *job) {
-    const struct api_endpoint *endpoint = find_endpoint(paths[job->values[CHECK_ENDPOINT].choice]);
+    const struct api_endpoint *endpoint = find_endpoint(endpoint_choices[job->values[CHECK_ENDPOINT].choice]);
     json_t *request = job->values[CHECK_REQUEST].json, *answer = job->values[CHECK_ANSWER].json;
     struct verdict *verdicts;
     struct api_claim claim = {0};

@@ -1,4 +1,5 @@
-/* endpoints.h - what an endpoint is, and where each lives: one row in the table of api/api.c, one file api/NAME.c. */
+/* endpoints.h - what an endpoint is, and where each lives: one row in the table of api/api.c, one file
+ * api/NAME.c. README.md, "Adding an endpoint", lists every step. */
 #ifndef API_ENDPOINTS_H
 #define API_ENDPOINTS_H
 

@@ -26,7 +26,8 @@ fail() {
 }
 
 serve() {
-    "$program" --port 0 --log-format off "$@" >"$tmp/log" 2>&1 &
+    : >"$tmp/log"
+    "$program" --port 0 --log-format off "$@" >>"$tmp/log" 2>&1 &
     pid=$!
     for ((i = 0; i < 200; i++)); do
         address=$(sed -n 's/^dikkat serves \(http[^ ]*\) - try.*/\1/p' "$tmp/log")
