@@ -85,6 +85,10 @@ static bool check_content_type(struct api_job *job, const char *type) {
         return true;
     api_refuse(job, "unsupported_media_type", NULL, "The body must be JSON: send Content-Type: application/json.");
     job->problem->expected = "application/json";
+    if (strcasestr(type, "text/plain"))
+        job->problem->hint = "JavaScript's fetch sends text unless its headers say otherwise.";
+    if (strcasestr(type, "multipart/"))
+        job->problem->hint = "curl sends JSON with --data and not with -F.";
     return false;
 }
 

@@ -48,6 +48,8 @@ static bool refuse_beside_qkv(struct api_attend *a) {
 }
 
 static bool take_qkv(struct api_attend *a) {
+    if (!refuse_beside_qkv(a))
+        return false;
     struct api_side *sides[] = {&a->q, &a->k, &a->v};
     for (size_t s = 0; s < 3; s++) {
         sides[s]->input = given_tensor(a, API_AT_Q + s);
@@ -58,7 +60,7 @@ static bool take_qkv(struct api_attend *a) {
                               sides[s]->name);
         }
     }
-    return refuse_beside_qkv(a);
+    return true;
 }
 
 static bool take_x(struct api_attend *a) {

@@ -114,6 +114,8 @@ static const struct mistake mistakes[] = {
     {EMBED("\"texts\":[\"a\"],\"vocab\":[\"a\"]"), "wrong_type", "id of each word"},
     {CHECK("\"answer\":[[1,0]]"), "wrong_type", "by their names"},
 
+    {"/attention", "{\"x\":[[1]],\"q\":[[1]]}", "conflict", "or x (or tokens) with wq, wk and wv"},
+
     /* shapes */
     {"/attention", "{\"q\":[[1,2,3]],\"k\":[[1],[2],[3]],\"v\":[[1]]}", "shape_mismatch", "transposed"},
     {"/attention", "{\"x\":[[1,0,0]],\"wq\":[[1,2,3],[4,5,6]]}", "shape_mismatch", "\"weight_layout\": \"out_in\""},

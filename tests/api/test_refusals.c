@@ -373,14 +373,16 @@ Test(refusals, content_types) {
     static const struct {
         const char *type;
         int status;
-    } cases[] = {{NULL, 200},
-                 {"", 200},
-                 {"application/json", 200},
-                 {"application/vnd.api+json; charset=utf-8", 200},
-                 {"Application/JSON", 200},
-                 {"application/x-www-form-urlencoded", 200},
-                 {"text/plain", 415},
-                 {"application/octet-stream", 415}};
+        const char *says;
+    } cases[] = {{NULL, 200, NULL},
+                 {"", 200, NULL},
+                 {"application/json", 200, NULL},
+                 {"application/vnd.api+json; charset=utf-8", 200, NULL},
+                 {"Application/JSON", 200, NULL},
+                 {"application/x-www-form-urlencoded", 200, NULL},
+                 {"text/plain", 415, "fetch"},
+                 {"multipart/form-data; boundary=x", 415, "--data"},
+                 {"application/octet-stream", 415, "application/json"}};
     struct api_env env = call_env();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         static const char body[] = "{\"ids\":[2,0]," TABLE "}";
@@ -393,6 +395,7 @@ Test(refusals, content_types) {
         api_handle(&env, &request, &response);
         cr_expect_eq(response.status, cases[i].status, "%s: %d", cases[i].type ? cases[i].type : "absent",
                      response.status);
+        cr_expect(!cases[i].says || strstr(response.body, cases[i].says), "%s: %s", cases[i].type, response.body);
         api_response_free(&response);
     }
 }
