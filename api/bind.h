@@ -52,10 +52,11 @@ bool api_bind_drawn(struct api_job *job);
 
 /* api_bind_sizes - a shape such as [2, "vocab"]: one to four sizes whose product fits into memory.
  *
- *     vocab    what "vocab" stands for; 0: not known, and then refused by name
+ *     vocab    what "vocab" stands for; 0: not known, and then refused by name; NULL: a tensor's own shape, where the
+ *              word means nothing
  *     empty    a size may be 0
  */
-bool api_bind_sizes(struct api_job *job, json_t *json, const struct api_place *place, size_t vocab, bool empty,
+bool api_bind_sizes(struct api_job *job, json_t *json, const struct api_place *place, const size_t *vocab, bool empty,
                     unsigned *rank, size_t *shape);
 
 #endif

@@ -26,7 +26,7 @@ static enum kind wanted(const struct api_field *field) {
 }
 
 static const char *shape_words(const struct api_field *field) {
-    return field->shape ? field->shape : "one to four dimensions";
+    return field->shape ? field->shape : "any of one to four dimensions";
 }
 
 /* Steps into a list, for a pointer that goes deeper than the value itself. */
@@ -353,7 +353,7 @@ static bool from_shape(struct api_job *job, json_t *shape, json_t *data, const s
                        struct api_value *value) {
     struct api_place at_shape = {.up = place, .name = "shape"}, at_data = {.up = place, .name = "data"};
     struct attn_tensor *t = &value->tensor, flat = {0};
-    if (!api_bind_sizes(job, shape, &at_shape, 0, value->field->flags & API_ALLOW_EMPTY, &t->rank, t->shape) ||
+    if (!api_bind_sizes(job, shape, &at_shape, NULL, value->field->flags & API_ALLOW_EMPTY, &t->rank, t->shape) ||
         !flat_data(job, data, &at_data, value->field, &flat))
         return false;
     if (flat.shape[0] != attn_tensor_count(t))

@@ -98,6 +98,9 @@ static bool refuse_text(struct api_job *job, const json_error_t *error, const ch
     case json_error_out_of_memory:
         job->arena->limit = job->arena->over_limit ? 0 : job->arena->limit;
         return api_refuse(job, job->arena->over_limit ? "memory_limit" : "out_of_memory", NULL, NULL);
+    case json_error_stack_overflow:
+        api_refuse(job, "not_json", NULL, "The body nests lists or objects deeper than is read.");
+        break;
     case json_error_invalid_utf8:
         api_refuse(job, "invalid_unicode", NULL, "The body is not valid UTF-8.");
         job->problem->hint = api_json_hint(body, size, offset);

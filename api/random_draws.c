@@ -210,7 +210,7 @@ static bool plan_draw(struct api_job *job, struct api_draws *draws, const struct
                      at_scale = {.up = &here, .name = "scale"};
     unsigned rank;
     size_t shape[ATTN_MAX_RANK];
-    if (!api_bind_sizes(job, draw[DRAW_SHAPE].json, &at_shape, vocab, false, &rank, shape))
+    if (!api_bind_sizes(job, draw[DRAW_SHAPE].json, &at_shape, &vocab, false, &rank, shape))
         return false;
     if (draw[DRAW_SCALE].number < 0)
         return api_refuse_place(job, "bad_value", &at_scale, "`scale` is a number from 0 on.");
