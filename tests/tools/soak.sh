@@ -24,6 +24,7 @@ run() {
 # Other bodies every time; the seed is printed, HARM_SEED=... repeats them.
 HARM_SEED=${HARM_SEED:-$(date +%s)} HARM_BODIES=${HARM_BODIES:-200000} \
     run 300 "$build/unit-tests" --filter 'harm/*' -j1
+run 300 "$build/unit-tests" --filter 'workers/*' -j1
 run 120 tests/tools/replicas_test.sh
 run 60 tests/tools/clock_test.sh
 run $((seconds + 60)) "$build/tests/tools/soak" "$seconds"
