@@ -58,7 +58,7 @@ bool api_refuse_unwritten(struct api_job *job, bool over_limit) {
     return api_refuse(job, over_limit ? "answer_too_large" : "out_of_memory", NULL, NULL);
 }
 
-static bool refuse_memory(struct api_job *job) {
+bool api_refuse_memory(struct api_job *job) {
     if (!job->arena->over_limit)
         return api_refuse(job, "out_of_memory", NULL, NULL);
     /* The sentence itself needs a little memory, which the full arena would refuse. */
@@ -67,10 +67,14 @@ static bool refuse_memory(struct api_job *job) {
                       job->env->limits.memory_bytes);
 }
 
+bool api_refuse_unread(struct api_job *job) {
+    return job->arena->failed ? api_refuse_memory(job) : api_refuse_stopped(job);
+}
+
 void *api_take(struct api_job *job, size_t count, size_t size) {
     void *memory = api_arena_array(job->arena, count, size);
     if (!memory)
-        refuse_memory(job);
+        api_refuse_memory(job);
     return memory;
 }
 

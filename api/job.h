@@ -66,7 +66,7 @@ struct api_cost {
  * anything large is taken or computed. */
 bool api_admit(struct api_job *job, const struct api_cost *cost);
 
-/* api_take - memory of the request, aligned to 64; NULL after reporting memory_limit (413) or out_of_memory (503). */
+/* api_take - memory of the request, aligned to 64; NULL after api_refuse_memory. */
 void *api_take(struct api_job *job, size_t count, size_t size);
 
 /* api_tensor_take - a tensor with memory. */
@@ -82,10 +82,16 @@ bool api_refuse(struct api_job *job, const char *code, const char *pointer, cons
  * ATTN_BAD_VALUE bad_value, ATTN_CONFLICT conflict. */
 bool api_refuse_err(struct api_job *job, struct attn_err err);
 
+/* api_refuse_memory - reports that the arena refused memory: memory_limit (413), or out_of_memory (503) when it was the
+ * system. */
+bool api_refuse_memory(struct api_job *job);
+
 /* api_refuse_stopped - reports that env->exec stopped the work. */
 bool api_refuse_stopped(struct api_job *job);
 
-/* api_refuse_unwritten - reports why a document could not be written: too long, stopped, or out of memory. */
+/* api_refuse_unread - reports why a text could not be read to its end: out of memory, or stopped.
+ * api_refuse_unwritten - reports why a document could not be written: too long, stopped, or out of memory. */
+bool api_refuse_unread(struct api_job *job);
 bool api_refuse_unwritten(struct api_job *job, bool over_limit);
 
 /* api_shape_text - "(2, 3)" in the arena, for messages. */

@@ -1,31 +1,31 @@
 #include "core/compare.h"
 
+#include <assert.h>
 #include <math.h>
 
-static double apart(double got, double expected) {
-    if (got == expected || (isnan(got) && isnan(expected)))
-        return 0;
-    double error = fabs(got - expected);
-    return isnan(error) ? INFINITY : error;
+static double element(const struct attn_tensor *t, size_t i) {
+    return t->dtype == ATTN_BOOL ? ((const uint8_t *)t->data)[i] : ((const double *)t->data)[i];
 }
 
-static bool matches(double got, double expected, double rtol, double atol, bool equal_nan) {
-    if (got == expected)
-        return true;
-    if (isnan(got) && isnan(expected))
-        return equal_nan;
-    if (!isfinite(got) || !isfinite(expected))
-        return false;
-    return fabs(got - expected) <= atol + rtol * fabs(expected);
+/* The larger of two errors; once it is NaN it stays NaN, which fmax would lose. */
+static double larger(double most, double error) {
+    return error <= most || isnan(most) ? most : error;
 }
 
-bool attn_compare(const double *got, const double *expected, size_t count, double rtol, double atol, bool equal_nan,
-                  struct attn_comparison *result) {
-    *result = (struct attn_comparison){0};
-    for (size_t i = 0; i < count; i++) {
-        result->max_abs_error = fmax(result->max_abs_error, apart(got[i], expected[i]));
-        if (!matches(got[i], expected[i], rtol, atol, equal_nan) && result->mismatches++ == 0)
-            result->first = i;
+struct attn_comparison attn_compare(const struct attn_tensor *got, const struct attn_tensor *expected, double rtol,
+                                    double atol) {
+    struct attn_comparison found = {.same = true};
+    assert(attn_same_shape(got, expected));
+    for (size_t i = 0, count = attn_tensor_count(got); i < count; i++) {
+        double a = element(got, i), b = element(expected, i), error = a == b ? 0 : fabs(a - b);
+        bool close = a == b || (isfinite(a) && isfinite(b) && error <= atol + rtol * fabs(b));
+        found.max_abs_error = larger(found.max_abs_error, error);
+        if (found.same && !close) {
+            found.same = false;
+            found.first = i;
+            found.got = a;
+            found.expected = b;
+        }
     }
-    return result->mismatches == 0;
+    return found;
 }

@@ -2,33 +2,35 @@
 #ifndef ATTN_COMPARE_H
 #define ATTN_COMPARE_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "core/tensor.h"
 
 /* struct attn_comparison - what attn_compare found.
  *
- *     max_abs_error   largest |got - expected|; equal infinities and two NaN differ by 0, other non-finite pairs by
- *                     infinity
- *     mismatches      elements outside the tolerance
- *     first           index of the first of them; meaningless when there is none
+ *     same                   every element is within the tolerance
+ *     max_abs_error          largest |got - expected|: NaN when either array holds one, infinite when an infinity meets
+ *                            anything but itself
+ *     first, got, expected   index and values of the first element outside the tolerance; 0 when there is none
  */
 struct attn_comparison {
+    bool same;
     double max_abs_error;
-    size_t mismatches, first;
+    size_t first;
+    double got, expected;
 };
 
 /* attn_compare - compares element by element.
  *
  *     |got - expected| <= atol + rtol * |expected|
  *
- *     got, expected   [count]   in
- *     equal_nan       two NaN match; else NaN never does
+ *     got, expected   of one shape; ATTN_F64, or ATTN_BOOL as 0 and 1     in
  *
- * Equal infinities match; an infinity matches nothing else.
- * Returns   whether everything matches.
- * Source    the rule of NumPy's allclose.
+ * Requires  a dtype of these two and equal shapes (asserted).
+ * Edges     equal infinities match and differ by 0, an infinity matches nothing else; NaN matches nothing.
+ * Errors    none.
+ * Threads   safe.
+ * Source    the rule of NumPy's allclose; max_abs_error is abs(got - expected).max(), but for equal infinities.
  */
-bool attn_compare(const double *got, const double *expected, size_t count, double rtol, double atol, bool equal_nan,
-                  struct attn_comparison *result);
+struct attn_comparison attn_compare(const struct attn_tensor *got, const struct attn_tensor *expected, double rtol,
+                                    double atol);
 
 #endif

@@ -19,3 +19,10 @@ size_t attn_tensor_count(const struct attn_tensor *t) {
         count *= t->shape[a];
     return count;
 }
+
+bool attn_same_shape(const struct attn_tensor *a, const struct attn_tensor *b) {
+    bool same = a->rank == b->rank;
+    for (unsigned axis = 0; same && axis < a->rank; axis++)
+        same = a->shape[axis] == b->shape[axis];
+    return same;
+}

@@ -103,6 +103,7 @@ Test(check, non_finite_answers) {
     cr_expect(json_is_false(at(got.json, "checks", "finite", "holds")));
     cr_expect(json_is_false(at(got.json, "arrays", "weights", "passed")));
     cr_expect_str_eq(json_string_value(at(got.json, "arrays", "weights", "max_abs_error")), "NaN");
+    cr_expect_str_eq(json_string_value(at(got.json, "arrays", "output", "max_abs_error")), "Infinity");
     cr_expect_str_eq(json_string_value(json_object_get(at(got.json, "arrays", "output", "first_mismatch"), "got")),
                      "Infinity");
     call_free(&got);
@@ -136,6 +137,30 @@ Test(check, tolerances) {
         cr_expect_null(at(got.json, "checks", NULL, NULL));
         call_free(&got);
     }
+}
+
+/* An answer in any form that a tensor has. */
+Test(check, forms_of_an_answer) {
+    struct call got = check("attention", "{\"x\":{\"eye\":2},\"scale\":100,\"causal\":true}",
+                            "{\"weights\":{\"eye\":2},\"output\":{\"shape\":[2,2],\"data\":[1,0,0,1]}}", "");
+    cr_expect(json_is_true(at(got.json, "passed", NULL, NULL)), "%s", got.response.body);
+    cr_expect(json_is_true(at(got.json, "checks", "ok", NULL)));
+    call_free(&got);
+}
+
+/* Masks and ids are compared as 0 and 1, and as numbers. */
+Test(check, masks_and_ids) {
+    static const char request[] = "{\"ids\":[0,1],\"max_length\":3,\"table\":[[1],[2]]}";
+    struct call got = check("embed", request, "{\"pad_mask\":[true,false,true],\"ids\":[0,1,0]}", "");
+    cr_expect(json_is_true(at(got.json, "passed", NULL, NULL)), "%s", got.response.body);
+    call_free(&got);
+    got = check("embed", request, "{\"pad_mask\":[true,false,false],\"ids\":[0,1,1]}", "");
+    cr_expect(json_is_false(at(got.json, "passed", NULL, NULL)));
+    cr_expect_eq(json_number_value(at(got.json, "arrays", "pad_mask", "max_abs_error")), 1.0);
+    cr_expect_eq(json_number_value(at(at(got.json, "arrays", "pad_mask", NULL), "first_mismatch", "expected", NULL)),
+                 1.0);
+    cr_expect_eq(json_number_value(at(got.json, "arrays", "ids", "max_abs_error")), 1.0);
+    call_free(&got);
 }
 
 Test(check, other_shape) {

@@ -1,6 +1,5 @@
-/* test_nearest - the closest row (ties, NaN, both precisions, more rows than one task) and the comparison of arrays,
- * by worked examples whose answers are known. */
-#include "core/compare.h"
+/* test_nearest - the closest row (ties, NaN, both precisions, more rows than one task), by worked examples whose
+ * answers are known. */
 #include "core/nearest.h"
 
 #include <criterion/criterion.h>
@@ -37,44 +36,4 @@ Test(nearest, nan_is_never_closest) {
     cr_assert_eq(out[1], 0);
     cr_assert(attn_nearest(ATTN_F64, 1, 2, 1, x, values, out, NULL));
     cr_assert_eq(out[0], 1, "an infinite distance beats none");
-}
-
-Test(compare, allclose_rule) {
-    static const struct {
-        double got, expected;
-        bool matches, matches_nan;
-        double error;
-    } rows[] = {
-        {1, 1, true, true, 0},
-        {1.0099, 1, true, true, 0.0099},   /* rtol 0.005 of 1 and atol 0.005: just inside */
-        {1.0101, 1, false, false, 0.0101}, /* just outside */
-        {0.005, 0, true, true, 0.005},     /* atol alone */
-        {0.0051, 0, false, false, 0.0051},
-        {INFINITY, INFINITY, true, true, 0},
-        {-INFINITY, INFINITY, false, false, INFINITY},
-        {1, INFINITY, false, false, INFINITY}, /* no tolerance reaches it */
-        {NAN, NAN, false, true, 0},
-        {NAN, 1, false, false, INFINITY},
-        {1, NAN, false, false, INFINITY},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        for (int equal_nan = 0; equal_nan < 2; equal_nan++) {
-            struct attn_comparison c;
-            bool fine = attn_compare(&rows[i].got, &rows[i].expected, 1, 0.005, 0.005, equal_nan, &c);
-            cr_assert_eq(fine, equal_nan ? rows[i].matches_nan : rows[i].matches, "row %zu", i);
-            cr_assert_eq(c.mismatches, fine ? 0 : 1, "row %zu", i);
-            if (isinf(rows[i].error))
-                cr_assert(isinf(c.max_abs_error), "row %zu", i);
-            else
-                cr_assert_float_eq(c.max_abs_error, rows[i].error, 1e-15, "row %zu", i);
-        }
-}
-
-Test(compare, first_mismatch_and_count) {
-    double got[] = {1, 2, 3, 4}, expected[] = {1, 2.5, 3, 9};
-    struct attn_comparison c;
-    cr_assert_not(attn_compare(got, expected, 4, 0, 0, false, &c));
-    cr_assert_eq(c.first, 1);
-    cr_assert_eq(c.mismatches, 2);
-    cr_assert_eq(c.max_abs_error, 5);
 }
