@@ -11,13 +11,6 @@ void api_results_add(struct api_results *results, const char *name, const struct
     results->items[results->count++].tensor = *tensor;
 }
 
-double api_results_numbers(const struct api_results *results) {
-    double numbers = 0;
-    for (size_t i = 0; i < results->count; i++)
-        numbers += (double)attn_tensor_count(&results->items[i].tensor);
-    return numbers;
-}
-
 void api_results_write(struct api_writer *w, const struct api_results *results) {
     for (size_t i = 0; i < results->count; i++)
         if (results->items[i].tensor.data)

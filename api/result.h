@@ -18,9 +18,6 @@ struct api_results {
 /* api_results_add - asserts that there is room. */
 void api_results_add(struct api_results *results, const char *name, const struct attn_tensor *tensor);
 
-/* api_results_numbers - how many numbers they hold, for struct api_cost. */
-double api_results_numbers(const struct api_results *results);
-
 /* api_results_write - each array under its name, then "shapes": {name: shape, ...}. */
 void api_results_write(struct api_writer *w, const struct api_results *results);
 
