@@ -4,17 +4,30 @@
 #include "api/json_hint.h"
 #include "api/place.h"
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { BLOCK = 2048, ALIGN = 16, LONG_TEXT = 1 << 20, PIECES_A_LOOK = 64 /* of 1024 bytes */ };
 
-/* The arena of the request that this thread handles now, and the block that small pieces are cut from. */
+/* The arena of the request that this thread handles now, the block that small pieces are cut from, and where to go when
+ * memory is refused while a text is read. */
 static _Thread_local struct {
     struct api_arena *arena;
     char *next, *end;
+    jmp_buf *refused;
 } pool;
+
+/* jansson's reader overlooks that its text buffer could not grow, and then runs over the end of a string or takes half
+ * a number (lex_save in its load.c). So it never sees a refusal: what it took is the arena's, and it is left by a jump.
+ */
+static void *arena_take(size_t size) {
+    void *memory = api_arena_take(pool.arena, size);
+    if (!memory && pool.refused)
+        longjmp(*pool.refused, 1);
+    return memory;
+}
 
 static void *pool_take(size_t size) {
     if (!pool.arena)
@@ -22,8 +35,8 @@ static void *pool_take(size_t size) {
     size = (size + ALIGN - 1) / ALIGN * ALIGN;
     if (size > (size_t)(pool.end - pool.next)) {
         if (size >= BLOCK / 2)
-            return api_arena_take(pool.arena, size);
-        char *block = api_arena_take(pool.arena, BLOCK);
+            return arena_take(size);
+        char *block = arena_take(BLOCK);
         if (!block)
             return NULL;
         pool.next = block;
@@ -64,9 +77,6 @@ static bool is_blank(const char *body, size_t size) {
 static const char *reason(struct api_job *job, const json_error_t *error) {
     const char *near = strstr(error->text, " near '");
     size_t size = near ? (size_t)(near - error->text) : strlen(error->text);
-    for (size_t i = 0; i < size; i++)
-        if (error->text[i] < ' ' || error->text[i] > '~')
-            size = i;
     return api_arena_printf(job->arena, "%.*s", (int)size, error->text);
 }
 
@@ -95,9 +105,6 @@ static bool refuse_text(struct api_job *job, const json_error_t *error, const ch
         api_refuse(job, "duplicate_field", api_pointer_at(job->arena, body, size, offset),
                    "This object names a field twice.");
         break;
-    case json_error_out_of_memory:
-        job->arena->limit = job->arena->over_limit ? 0 : job->arena->limit;
-        return api_refuse(job, job->arena->over_limit ? "memory_limit" : "out_of_memory", NULL, NULL);
     case json_error_stack_overflow:
         api_refuse(job, "not_json", NULL, "The body nests lists or objects deeper than is read.");
         break;
@@ -138,21 +145,31 @@ static size_t feed_piece(void *buffer, size_t size, void *arg) {
     return size;
 }
 
-static json_t *load_as(const struct api_lift *lift, const struct attn_exec *exec, size_t how, json_error_t *error) {
+static json_t *load(const struct api_lift *lift, const struct attn_exec *exec, size_t how, json_error_t *error) {
     how |= JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
-    memset(error, 0, sizeof *error);
     if (lift->size < LONG_TEXT)
         return json_loadb(lift->text, lift->size, how, error);
     struct feed feed = {exec, lift->text, lift->text + lift->size, 0};
     return json_load_callback(feed_piece, &feed, how, error);
 }
 
+json_t *api_envelope_load(const struct api_lift *lift, const struct attn_exec *exec, size_t how, json_error_t *error) {
+    jmp_buf refused;
+    json_t *volatile root = NULL;
+    memset(error, 0, sizeof *error);
+    pool.refused = &refused;
+    if (setjmp(refused) == 0)
+        root = load(lift, exec, how, error);
+    pool.refused = NULL;
+    return root;
+}
+
 /* Integers that no int64_t holds are legal JSON numbers: they are read as doubles, and so is the rest then. */
-static json_t *load(const struct api_lift *lift, const struct attn_exec *exec, json_error_t *error) {
-    json_t *root = load_as(lift, exec, 0, error);
+static json_t *load_any(const struct api_lift *lift, const struct attn_exec *exec, json_error_t *error) {
+    json_t *root = api_envelope_load(lift, exec, 0, error);
     if (root || json_error_code(error) != json_error_numeric_overflow)
         return root;
-    return load_as(lift, exec, JSON_DECODE_INT_AS_REAL, error);
+    return api_envelope_load(lift, exec, JSON_DECODE_INT_AS_REAL, error);
 }
 
 json_t *api_envelope_read(struct api_job *job, const char *body, size_t size, struct api_lift *lift) {
@@ -162,22 +179,16 @@ json_t *api_envelope_read(struct api_job *job, const char *body, size_t size, st
     }
     const struct attn_exec *exec = job->env->exec;
     if (!api_lift(job->arena, body, size, exec, lift)) {
-        if (job->arena->failed || !attn_exec_stopped(exec))
-            api_take(job, SIZE_MAX / 2, 1);
-        else
-            api_refuse_stopped(job);
+        api_refuse_unread(job);
         return NULL;
     }
     json_error_t error;
-    json_t *root = load(lift, exec, &error);
-    if (!root && !job->arena->failed && attn_exec_stopped(exec)) {
-        api_refuse_stopped(job);
-        return NULL;
-    }
+    json_t *root = load_any(lift, exec, &error);
     if (!root) {
-        if (job->arena->failed)
-            error.text[JSON_ERROR_TEXT_LENGTH - 1] = json_error_out_of_memory;
-        refuse_text(job, &error, body, size, lift);
+        if (job->arena->failed || attn_exec_stopped(exec))
+            api_refuse_unread(job);
+        else
+            refuse_text(job, &error, body, size, lift);
         return NULL;
     }
     if (json_is_object(root))

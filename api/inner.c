@@ -2,6 +2,7 @@
 #include "api/inner.h"
 
 #include "api/bind_tensor.h"
+#include "api/envelope.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +57,9 @@ bool api_inner_run(struct api_job *job, const struct api_endpoint *endpoint, jso
         return false;
     if (!api_lift(job->arena, text, size, job->env->exec, &inner->lift))
         return api_refuse_unread(job);
-    inner->root = json_loadb(inner->lift.text, inner->lift.size, JSON_DECODE_INT_AS_REAL, NULL);
-    return inner->root || api_refuse_memory(job); /* our own text is JSON */
+    json_error_t error;
+    inner->root = api_envelope_load(&inner->lift, job->env->exec, JSON_DECODE_INT_AS_REAL, &error);
+    return inner->root || api_refuse_unread(job); /* our own text is JSON */
 }
 
 bool api_inner_array(struct api_job *job, const struct api_inner *inner, struct api_value *value) {

@@ -53,7 +53,7 @@ static bool word_id(struct api_job *job, const char *word, size_t size, bool lea
     if (!found && learn) {
         found = json_integer((json_int_t)tokens->vocab);
         if (json_object_setn_new_nocheck(tokens->vocabulary, word, size, found) != 0)
-            return api_refuse(job, "out_of_memory", NULL, NULL);
+            return api_refuse_memory(job);
         tokens->vocab++;
     }
     *id = found ? json_integer_value(found) : -1;
@@ -80,7 +80,7 @@ static bool begin_vocabulary(struct api_job *job) {
     int64_t id;
     job->tokens.vocabulary = json_object();
     if (!job->tokens.vocabulary)
-        return api_refuse(job, "out_of_memory", NULL, NULL);
+        return api_refuse_memory(job);
     return word_id(job, pad, strlen(pad), true, &id);
 }
 

@@ -108,6 +108,19 @@ Test(nth_allocation, large_request) {
     free(body);
 }
 
+/* jansson's buffer for a text grows by doubling: where it could not, a character would be missing. */
+Test(nth_allocation, long_texts) {
+    enum { WORDS = 8000 };
+    char *body = malloc((size_t)WORDS * 16 + 200), *out = body;
+    out += sprintf(out, "{\"random\":{\"seed\":0,\"draws\":[{\"into\":[\"table\"],\"shape\":[\"vocab\",1]}]},"
+                        "\"return\":[\"vocab\"],\"texts\":[\"");
+    for (int i = 0; i < WORDS; i++)
+        out += sprintf(out, "word%d ", i);
+    sprintf(out, "\"]}");
+    cr_assert_gt(run_all("long texts", "POST", "/embed", body, strlen(body)), 8u);
+    free(body);
+}
+
 /* A request in a request, whose answer is read again. */
 Test(nth_allocation, check) {
     static const char body[] =
