@@ -135,8 +135,9 @@ $(BUILD)/dikkat: $(BUILD)/server/main.o $(lib)
 
 .PHONY: $(BUILD)/tests
 $(BUILD)/tests: $(BUILD)/unit-tests # a folder of objects; who asks for it means the program
-# tests/api/fault.c stands in for these, so that a test can make any allocation fail.
-wrap := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=mmap,--wrap=mremap
+# Tests stand in for these: any allocation can fail (tests/api/fault.c), any product be wrong (tests/core/test_selftest.c).
+wrap := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=mmap,--wrap=mremap \
+        -Wl,--wrap=cblas_dgemm,--wrap=cblas_sgemm
 $(BUILD)/unit-tests: $(test_obj) $(ref_obj) $(lib)
 	$(call link,-lcriterion $(wrap))
 

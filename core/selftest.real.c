@@ -121,16 +121,14 @@ static bool attends(struct buffers *w) {
         k[i] = (real)element(i, 4) / 8;
         v[i] = (real)element(i, 5) / 8;
     }
-    if (!attn_attention(&call, NULL, w + 1))
-        return false;
+    bool right = attn_attention(&call, NULL, w + 1);
     for (size_t h = 0; h < HEADS; h++)
         for (size_t i = 0; i < SEQUENCE; i++)
             for (size_t c = 0; c < WIDTH; c++) {
                 double error = fabs((double)output[(h * SEQUENCE + i) * WIDTH + c] - attends_to(h, i, c));
-                if (!(error <= (double)tolerance))
-                    return false;
+                right &= error <= (double)tolerance;
             }
-    return true;
+    return right;
 }
 
 size_t ATTN_REAL(attn_selftest_work)(void) {

@@ -1,11 +1,10 @@
-/* Goal: the plan of kernels is right for processors that are not here, and the kernel in use computes correctly.
+/* Goal: the plan of kernels is right for processors that are not here.
  * Method: the decision is a pure function over features, so a table states it; the walk through the plan, with a
- * library that computes wrongly, is tested by tests/tools/kernel_test.sh. */
-#include "core/selftest.h"
+ * library that computes wrongly, is tested by tests/tools/kernel_test.sh, the self-test by tests/core/test_selftest.c.
+ */
 #include "server/kernel.h"
 
 #include <criterion/criterion.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct srv_kernel_cpu intel_avx512 = {.x86 = true, .avx = true, .avx2_fma = true, .avx512 = true};
@@ -91,12 +90,4 @@ Test(kernel, plan_never_repeats_a_kernel_and_fits) {
                 for (size_t j = 0; j < i; j++)
                     cr_assert_str_neq(plan[i], plan[j], "features %#x, own %s", bits, owns[o]);
         }
-}
-
-Test(kernel, self_test_passes_here) {
-    void *work = aligned_alloc(64, (attn_selftest_work() + 63) / 64 * 64);
-    cr_assert_not_null(work);
-    cr_expect(attn_selftest_f64(work));
-    cr_expect(attn_selftest_f32(work));
-    free(work);
 }
