@@ -23,9 +23,9 @@ struct api_env call_env(void);
 /* read_file - a whole file, malloc'd and ended by NUL; NULL if it cannot be read. */
 char *read_file(const char *path, size_t *size);
 
-/* json_near - is `got` what `expected` says? Every member of `expected` must be in `got`. Numbers may differ by
- * `tolerance` times the largest magnitude in their row (a lone number: times its own magnitude or 1). On a difference
- * *where is a malloc'd text about the first one. */
+/* json_near - is `got` what `expected` says, no more and no less? Numbers may differ by `tolerance` times the largest
+ * magnitude in their row (a lone number: times its own magnitude or 1). The string "*" stands for any value. On a
+ * difference *where is a malloc'd text about the first one. */
 bool json_near(const json_t *expected, const json_t *got, double tolerance, char **where);
 
 #endif

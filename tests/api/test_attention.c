@@ -174,6 +174,7 @@ Test(attention, checks_change_nothing) {
     for (size_t o = 0; o < sizeof options / sizeof *options; o++) {
         json_t *base = json_loads("{\"x\":[[1,0.5],[-2,3],[0.25,4]]}", 0, NULL), *asked = with(base, options[o]);
         json_t *a = ask("/attention", with(asked, "{}")), *b = ask("/attention", with(asked, "{\"checks\":false}"));
+        cr_assert_eq(json_object_del(a, "checks"), 0);
         assert_near(b, a, EXACT, options[o]);
         json_decref(base), json_decref(asked), json_decref(a), json_decref(b);
     }

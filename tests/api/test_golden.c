@@ -1,7 +1,9 @@
-/* test_golden.c - every folder of tests/golden: the request is sent, and the answer holds what NumPy computed.
+/* test_golden.c - every folder of tests/golden: the request is sent, and the answer is what NumPy computed, with not a
+ * member more.
  *
  * A folder has request.json, expected.json and route ("POST /mha"). Numbers agree to 1e-12 of the largest magnitude in
- * their row, in single precision to 1e-6. All cases run; each that differs is named.
+ * their row, in single precision to 1e-6; "*" is a text that is there to be read. All cases run; each that differs is
+ * named.
  */
 #include "tests/api/call.h"
 

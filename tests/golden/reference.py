@@ -1,96 +1,19 @@
 """The meaning of every request, in plain NumPy and nothing clever.
 
-`answer(route, request)` takes a request as Python lists and dictionaries and gives the members its answer must hold.
-Everything is computed in double precision on [batch, heads, rows, columns] arrays; axes the caller did not send are
-dropped at the end. `dtype: float32` rounds what comes in, so that the answers stay the exact ones for those inputs.
+`answer(route, request)` takes a request as Python lists and dictionaries and gives the whole answer, except for texts
+that are there to be read. Everything is computed in double precision on [batch, heads, rows, columns] arrays; axes the
+caller did not send are dropped at the end. `dtype: float32` rounds what comes in, so that the answers stay the exact
+ones for those inputs. What a request holds is read in embedding.py; the checks are measured in checks.py.
 
 Legend    b batch, h head, i query, j key;  p = i + offset, the query's position among the keys
 """
 
 import numpy as np
 
+from checks import past_change, report
+from embedding import draw, embed, tensor, vocabulary
 
-# ---- values ---------------------------------------------------------------------------------------------------------
-
-
-def tensor(value, single=False):
-    """Nested lists, {"shape", "data"} or {"eye"} as an array of doubles (rounded to float32 on the way in if single)."""
-    if isinstance(value, dict) and "eye" in value:
-        array = np.eye(value["eye"])
-    elif isinstance(value, dict):
-        array = np.array(value["data"], dtype=float).reshape(value["shape"])
-    else:
-        array = np.array(value, dtype=float)
-    return array.astype(np.float32).astype(float) if single else array
-
-
-def draw(request):
-    """A copy of the request, without nulls (but that of pad_id), with the fields of `random` filled in."""
-    filled = {name: dict(value) if name == "tokens" else value for name, value in request.items()}
-    filled = {name: value for name, value in filled.items() if value is not None or name == "pad_id"}
-    recipe = filled.pop("random", None)
-    if recipe is None:
-        return filled
-    seed = recipe["seed"]
-    rng = np.random.default_rng(int(seed) if isinstance(seed, str) else seed)
-    for one in recipe["draws"]:
-        shape = [len(vocabulary(filled.get("tokens", filled))) if size == "vocab" else size for size in one["shape"]]
-        for path in one["into"]:
-            if one.get("distribution", "normal") == "normal":
-                values = rng.normal(one.get("loc", 0.0), one.get("scale", 1.0), shape)
-            else:
-                values = one.get("loc", 0.0) + one.get("scale", 1.0) * rng.random(shape)
-            place, name = (filled["tokens"], path[len("tokens.") :]) if path.startswith("tokens.") else (filled, path)
-            place[name] = values
-    return filled
-
-
-# ---- tokens and embedding -------------------------------------------------------------------------------------------
-
-
-def vocabulary(tokens):
-    """The vocabulary sent, or every word of the texts in order of first appearance behind the padding token."""
-    if "vocab" in tokens:
-        return dict(tokens["vocab"])
-    vocab = {tokens.get("pad_token", "<pad>"): 0}
-    for text in tokens["texts"]:
-        for word in text.split():
-            vocab.setdefault(word, len(vocab))
-    return vocab
-
-
-def token_ids(tokens):
-    """ids as sent, or looked up word by word; rows cut and padded to max_length (texts: to the longest without one)."""
-    pad_id, length = tokens.get("pad_id", 0) or 0, tokens.get("max_length")
-    if "texts" in tokens:
-        vocab = vocabulary(tokens)
-        rows = [[vocab[word] for word in text.split()] for text in tokens["texts"]]
-        length = length or max(len(row) for row in rows)
-    else:
-        rows = tokens["ids"] if isinstance(tokens["ids"][0], list) else [tokens["ids"]]
-        length = length or len(rows[0])
-    ids = np.array([(row + [pad_id] * length)[:length] for row in rows])
-    return ids[0] if "ids" in tokens and not isinstance(tokens["ids"][0], list) else ids
-
-
-def sinusoidal(n, d):
-    """sin(position / 10000^(2i/d)) in column 2i, the cosine of the same angle in column 2i + 1."""
-    column = np.arange(d)
-    angle = np.arange(n)[:, None] / 10000.0 ** (2 * (column // 2) / d)
-    return np.where(column % 2 == 0, np.sin(angle), np.cos(angle))
-
-
-def embed(tokens, single=False):
-    """scale * table[ids] + positions"""
-    ids, table = token_ids(tokens), tensor(tokens["table"], single)
-    output = table[ids] * tokens.get("scale", 1.0)
-    positions = tokens.get("positions", "none")
-    if isinstance(positions, str):
-        if positions == "sinusoidal":
-            output = output + sinusoidal(*output.shape[-2:])
-    else:
-        output = output + tensor(positions, single)
-    return {"output": output, "ids": ids, "pad_mask": ids == tokens.get("pad_id", 0)}  # no id equals null
+ANYTHING = "*"  # stands for a member that must be there, whatever its value
 
 
 # ---- attention ------------------------------------------------------------------------------------------------------
@@ -175,8 +98,17 @@ def attention(q, k, v, options, batched, headed, past=0):
     output = np.where(weights[..., None] > 0, terms, 0.0).sum(-2)  # what has no weight is absent, whatever it holds
     return {
         "output": output, "weights": weights, "scores": scores, "capped_scores": capped, "masked_scores": masked,
-        "logsumexp": lse, "allowed": allowed,
+        "logsumexp": lse, "positions": p, "sink_shares": 0 if sinks is None else np.exp(sinks[..., 0] - lse),
     }  # fmt: skip
+
+
+def shape(array):
+    return list(array.shape)
+
+
+def shapes(found):
+    """Of every array in an answer."""
+    return {name: shape(value) for name, value in found.items() if isinstance(value, np.ndarray)}
 
 
 def split(array, heads):
@@ -258,10 +190,13 @@ def results(found, options, rank4, batched, headed, arrays):
     answer = {name: drop(name) for name in options.get("return", ["output", "weights"])}
     if options.get("average_weights") and "weights" in answer:
         answer["weights"] = answer["weights"].mean(-3)
+    for name in ("q", "k", "v", "scores", "weights"):  # their shapes explain the others
+        answer.setdefault("shapes", {})[name] = shape(answer.get(name, drop(name)))
+    answer["shapes"].update(shapes(answer))
     if options.get("trace"):
         answer["trace"] = [{"name": shown, "values": drop(name)} for shown, name in steps(options, arrays)]
         for step in answer["trace"]:
-            step["shape"] = list(step["values"].shape)
+            step.update(shape=shape(step["values"]), formula=ANYTHING)
     return answer
 
 
@@ -281,27 +216,6 @@ def steps(options, arrays):
     yield from ((name, name) for name in names)
 
 
-def checks(found, options):
-    """The members of `checks` that do not depend on rounding; nothing if they are not wanted."""
-    if options.get("checks") is False:
-        return {}
-    weights, allowed = found["weights"], found["allowed"]
-    empty = 0 if "mask_value" in options else int((~allowed.any(-1)).sum())
-    report = {
-        "normalization": {"holds": True, "empty_rows": empty},
-        "causality": {"requested": bool(options.get("causal"))},
-        "finite": {"holds": bool(np.isfinite(found["output"]).all() and np.isfinite(weights).all())},
-    }
-    if options.get("causal"):
-        report["causality"].update(holds=True, max_future_weight=0)
-    if "key_padding_mask" in options:
-        padding = np.array(options["key_padding_mask"]).reshape(weights.shape[0], 1, 1, -1)
-        total = float(np.where(padding, weights, 0.0).sum())
-        report["padding"] = {"requested": True, "holds": total == 0, "total_weight": total}
-    report["ok"] = report["finite"]["holds"] and report.get("padding", {"holds": True})["holds"]
-    return {"checks": report}
-
-
 def with_past(request, k, v, batched, headed, single):
     """past_key and past_value in front of k and v."""
     if "past_key" not in request:
@@ -312,51 +226,92 @@ def with_past(request, k, v, batched, headed, single):
     return np.concatenate([past[0], k], 2), np.concatenate([past[1], v], 2)
 
 
-def answer_attention(request):
-    single = request.get("dtype") == "float32"
+def inputs(request, single):
+    """What q, k and v are made of, and the options."""
     if "q" in request:
-        options = request
-        q, k, v = (tensor(request[name], single) for name in "qkv")
-    else:
-        x, context, options = sources(request, single)
-        q, k, v = (projected(array, request, name, single) for array, name in ((x, "q"), (context, "k"), (context, "v")))
-    rank4, batched, headed = q.ndim == 4, q.ndim >= 3, q.ndim == 4 or "num_heads" in request
-    if not rank4:
-        q, k, v = (array if batched else array[None] for array in (q, k, v))
-        heads = request.get("num_heads", 1)
-        kv_heads = request.get("num_kv_heads", heads)
-        q, k, v = split(q, heads), split(k, kv_heads), split(v, kv_heads)
-    found = attend(q, k, v, request, options, batched, single, headed)
+        return *(tensor(request[name], single) for name in "qkv"), request
+    x, context, options = sources(request, single)
+    return x, context, context, options
+
+
+def last_row_changed(q, k, v, options):
+    """+2 for the last key's input; also for the last query's where it stands on that key."""
+    elsewhere = options.get("causal_alignment") == "bottom_right" and "key_lengths" in options
+    alike = "context" not in options and q.shape[-2] == k.shape[-2] and not elsewhere
+    last = np.zeros((k.shape[-2], 1))
+    last[-1] = 2
+    return q + last if alike else q, k + last, v + last
+
+
+def checks(found, options, outputs, perturbed, sent):
+    """The checks of an answer; `sent` are arrays of a client that are looked at in place of the computed ones."""
+    if options.get("checks") is False:
+        return {}
+    weights = found["weights"]
+    if sent is not None:
+        perturbed, weights = {}, sent.get("weights", weights).reshape(weights.shape)
+        outputs = [sent.get("output", outputs[-1])]
+    return {"checks": report(found, options, weights, outputs, perturbed)}
+
+
+def answer_attention(request, sent=None):
+    single = request.get("dtype") == "float32"
+    *given, options = inputs(request, single)
+    rank4, batched = given[0].ndim == 4, given[0].ndim >= 3
+    headed = rank4 or "num_heads" in request
+    heads = request.get("num_heads", 1)
+    kv_heads = request.get("num_kv_heads", heads)
+
+    def run(given):
+        q, k, v = (projected(array, request, name, single) for array, name in zip(given, "qkv"))
+        if not rank4:
+            q, k, v = (array if batched else array[None] for array in (q, k, v))
+            q, k, v = split(q, heads), split(k, kv_heads), split(v, kv_heads)
+        return attend(q, k, v, request, options, batched, single, headed)
+
+    found, changed = run(given), run(last_row_changed(*given, options))
+    change = past_change(found, found["output"], changed["output"], options)
+    perturbed = {"perturbed_position": given[1].shape[-2] - 1, "max_past_change": change}
     joined = {} if rank4 or not headed else {"output": join(found["output"])}
     if "q" not in request:
-        x, context = (array if batched else array[None] for array in (x, context))
+        x, context = (array if batched else array[None] for array in given[:2])
         joined.update({"x": x, "context": context} if "context" in request else {"x": x})
-    return dict(results(found, options, rank4, batched, headed, joined), **checks(found, options))
+    measured = checks(found, options, [found["output"]], perturbed, sent)
+    return dict(results(found, options, rank4, batched, headed, joined), **measured)
 
 
-def answer_mha(request):
+def answer_mha(request, sent=None):
     single = request.get("dtype") == "float32"
-    x, context, options = sources(request, single)
-    batched = x.ndim == 3
-    x, context = (array if batched else array[None] for array in (x, context))
+    *given, options = inputs(request, single)
+    batched = given[0].ndim == 3
+    given = [array if batched else array[None] for array in given]
     heads = request["num_heads"]
     kv_heads = request.get("num_kv_heads", heads)
-    q = split(projected(x, request, "q", single), heads)
-    k, v = (split(projected(context, request, name, single), kv_heads) for name in "kv")
-    found = attend(q, k, v, request, options, batched, single, True)
-    found["heads"] = found["output"]
-    side_by_side = join(found["heads"])
-    joined = {"x": x, "joined": side_by_side, "output": projected(side_by_side, request, "o", single)}
-    if "context" in request:
-        joined["context"] = context
-    return dict(results(found, options, False, batched, True, joined), **checks(found, options))
+
+    def run(given):
+        parts = zip(given, "qkv", (heads, kv_heads, kv_heads))
+        q, k, v = (split(projected(array, request, name, single), count) for array, name, count in parts)
+        found = attend(q, k, v, request, options, batched, single, True)
+        found["heads"] = found["output"]
+        joined = join(found["heads"])
+        return found, {"joined": joined, "output": projected(joined, request, "o", single)}
+
+    (found, joined), (changed, after) = run(given), run(last_row_changed(*given, options))
+    change = past_change(found, found["heads"], changed["heads"], options)
+    if change:
+        change = past_change(found, joined["output"], after["output"], options)
+    perturbed = {"perturbed_position": given[1].shape[-2] - 1, "max_past_change": change}
+    joined.update({"x": given[0], "context": given[1]} if "context" in request else {"x": given[0]})
+    outputs = [found["heads"], joined["output"]]
+    return dict(results(found, options, False, batched, True, joined), **checks(found, options, outputs, perturbed, sent))
 
 
 def answer_embed(request):
     found = embed(request, request.get("dtype") == "float32")
     if "texts" in request:
         found["vocab"] = vocabulary(request)
-    return {name: found[name] for name in request.get("return", found)}
+    found = {name: found[name] for name in request.get("return", found)}
+    return dict(found, shapes=shapes(found))
 
 
 def answer_lookup(request):
@@ -368,37 +323,44 @@ def answer_lookup(request):
         weights, _ = softmax((queries * sharpness) @ (keys * sharpness).T)
         output = weights @ values
         distance = ((output[:, None] - values[None]) ** 2).sum(-1)
-        found = {"output": output, "weights": weights, "nearest": distance.argmin(1)}
-        if "queries" not in request:
-            found["accuracy"] = float((found["nearest"] == np.arange(len(keys))).mean())
-            found["mean_own_weight"] = float(np.diag(weights).mean())
-        return found
+        arrays = {"output": output, "weights": weights, "nearest": distance.argmin(1)}
+        found = {name: arrays[name] for name in request.get("return", arrays)}
+        own = "queries" not in request
+        return dict(
+            found,
+            shapes=shapes(found),
+            sharpness=sharpness,
+            accuracy=float((arrays["nearest"] == np.arange(len(keys))).mean()) if own else None,
+            mean_own_weight=float(np.diag(weights).mean()) if own else None,
+        )
 
     sharpness = request.get("sharpness", 1)
-    if isinstance(sharpness, list):
-        return {"results": [dict(one(s), sharpness=s) for s in sharpness]}
-    return one(sharpness)
+    return {"results": [one(s) for s in sharpness]} if isinstance(sharpness, list) else one(sharpness)
 
 
 def answer_check(request):
     """NumPy's allclose on every array that was sent."""
     inner = {name: value for name, value in request["request"].items() if name not in ("round", "trace", "checks")}
-    inner["return"] = list(request["answer"])
-    computed = ENDPOINTS["/" + request["endpoint"]](draw(inner))
+    sent = {name: tensor(array) for name, array in request["answer"].items()}
+    path, inner["return"] = "/" + request["endpoint"], list(sent)
+    computed = ENDPOINTS[path](draw(inner), **({"sent": sent} if path in ("/attention", "/mha") else {}))
     rtol, atol = request.get("rtol", 1e-5), request.get("atol", 1e-8)
     arrays = {}
-    for name, sent in request["answer"].items():
-        expected, got = np.asarray(computed[name], dtype=float), tensor(sent)
-        arrays[name] = {"expected_shape": list(expected.shape), "got_shape": list(got.shape), "first_mismatch": None}
+    for name, got in sent.items():
+        expected = np.asarray(computed[name], dtype=float)
+        arrays[name] = {"expected_shape": shape(expected), "got_shape": shape(got), "first_mismatch": None}
         if expected.shape != got.shape:
             arrays[name]["passed"] = False
             continue
+        with np.errstate(invalid="ignore"):
+            error = np.where(got == expected, 0, np.abs(got - expected))
         close = np.isclose(got, expected, rtol=rtol, atol=atol)
-        arrays[name].update(passed=bool(close.all()), max_abs_error=float(np.abs(got - expected).max()))
+        arrays[name].update(passed=bool(close.all()), max_abs_error=float(error.max()))
         if not close.all():
             index = tuple(int(i[0]) for i in np.nonzero(~close))
             arrays[name]["first_mismatch"] = {"index": list(index), "expected": expected[index], "got": got[index]}
-    return {"passed": all(array["passed"] for array in arrays.values()), "arrays": arrays}
+    verdict = {"passed": all(array["passed"] for array in arrays.values()), "arrays": arrays}
+    return dict(verdict, checks=computed["checks"]) if "weights" in sent and "checks" in computed else verdict
 
 
 ENDPOINTS = {"/embed": answer_embed, "/attention": answer_attention, "/mha": answer_mha, "/lookup": answer_lookup,
@@ -406,7 +368,5 @@ ENDPOINTS = {"/embed": answer_embed, "/attention": answer_attention, "/mha": ans
 
 
 def answer(path, request):
-    """What the answer must hold, as plain lists; `shapes` names every array."""
-    found = ENDPOINTS[path](draw(request))
-    shapes = {name: list(value.shape) for name, value in found.items() if isinstance(value, np.ndarray)}
-    return dict(found, **({"shapes": shapes} if shapes else {}))
+    """The whole answer, as arrays, lists and dictionaries."""
+    return ENDPOINTS[path](draw(request))
