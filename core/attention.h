@@ -29,7 +29,7 @@ struct attn_grid {
  *     s = allowed ? s : (fill ? fill_value : -inf);  w = softmax(s, sinks in the denominator)
  *
  *     scale        any finite number; may be negative or 0
- *     softcap      > 0, or 0 for none
+ *     softcap      > 0, or 0 for none; a float's range bounds it, and the slopes, in single precision
  *     bias         elements of the call's dtype, added; -inf forbids the key as a mask does
  *     alibi        [heads] slopes: adds -slope_h * |j - p|; NULL for none
  *     mask         uint8_t, nonzero = may attend
@@ -45,9 +45,9 @@ struct attn_grid {
  *
  * A key that is not allowed has no influence at all, whatever its k and v hold, unless `fill` gives it weight.
  * A row without an allowed key has weights 0, output 0 and logsumexp -inf (with sinks: logsumexp = the sink).
- * Nothing is hidden where a key is allowed: a row in which some allowed score is NaN or +inf, or every one is -inf, has
- * weight NaN at each allowed key (and still 0 at the others) and output NaN; an allowed value that is not finite shows
- * in its column, also where its weight rounds to 0.
+ * Nothing is hidden where a key is allowed: a row in which some allowed score is NaN or +inf, or every one is -inf and
+ * there is no sink, has weight NaN at each allowed key (and still 0 at the others) and output NaN; an allowed value
+ * that is not finite shows in its column, also where its weight rounds to 0.
  */
 struct attn_rule {
     double scale, softcap;

@@ -6,6 +6,13 @@
 #include <math.h>
 #include <string.h>
 
+/* The largest number and the smallest above 0. */
+#ifdef ATTN_SINGLE
+static const double MOST = 0x1.fffffep127, LEAST = 0x1p-149;
+#else
+static const double MOST = 0x1.fffffffffffffp1023, LEAST = 0x1p-1074;
+#endif
+
 static const real *bias_at(const struct attn_tile *t, size_t i, size_t j) {
     const struct attn_grid *g = &t->call->rule.bias;
     return (const real *)g->data + t->b * g->batch + t->h * g->head + (t->i0 + i) * g->row + j * g->col;
@@ -48,6 +55,15 @@ static real *place_in(const struct attn_tile *t, void *out, size_t i, size_t j) 
     return (real *)out + ((t->b * d->heads + t->h) * d->n_q + t->i0 + i) * d->n_k + j;
 }
 
+/* What single precision cannot hold becomes the nearest that it does: caps and slopes then meet no 0 times infinity. */
+static real held(double value) {
+    return (real)(value > MOST ? MOST : value < -MOST ? -MOST : value);
+}
+
+static real held_cap(double cap) {
+    return held(cap < LEAST ? LEAST : cap);
+}
+
 static void score_row(const struct attn_tile *t, const struct attn_block *block, size_t i) {
     const struct attn_call *call = t->call;
     const struct attn_rule *rule = &call->rule;
@@ -56,14 +72,14 @@ static void score_row(const struct attn_tile *t, const struct attn_block *block,
     if (call->scores)
         memcpy(place_in(t, call->scores, i, j0), x, n * sizeof *x);
     if (rule->softcap > 0)
-        ATTN_REAL(attn_row_cap)(x, n, (real)rule->softcap);
+        ATTN_REAL(attn_row_cap)(x, n, held_cap(rule->softcap));
     if (call->capped)
         memcpy(place_in(t, call->capped, i, j0), x, n * sizeof *x);
     if (rule->bias.data)
         add_bias(x, n, bias_at(t, i, j0), rule->bias.col);
     if (rule->alibi) {
         int64_t p = (int64_t)(t->i0 + i) + attn_offset(rule, &call->dims, t->b);
-        add_alibi(x, (int)n, (real)rule->alibi[t->h], (real)((int64_t)j0 - p));
+        add_alibi(x, (int)n, held(rule->alibi[t->h]), (real)((int64_t)j0 - p));
     }
     if (call->masked) {
         real *shown = place_in(t, call->masked, i, j0);

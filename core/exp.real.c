@@ -192,7 +192,10 @@ void ATTN_REAL(attn_rows_exp)(real *x, size_t row, const struct attn_span *span,
 
 ATTN_CLONES
 void ATTN_REAL(attn_row_cap)(real *x, size_t n, real cap) {
+    const real least = sizeof(real) == sizeof(float) ? (real)0x1p-13 : (real)0x1p-28; /* below it tanh(y) rounds to y */
 #pragma omp simd
-    for (size_t j = 0; j < n; j++)
-        x[j] = cap * tanh_of(x[j] / cap);
+    for (size_t j = 0; j < n; j++) {
+        real y = x[j] / cap, capped = cap * tanh_of(y);
+        x[j] = y < least && y > -least ? x[j] : capped;
+    }
 }

@@ -36,6 +36,22 @@ Test(attention, order_of_keys_does_not_matter) {
     json_decref(columns), json_decref(moved), json_decref(back), json_decref(a), json_decref(b);
 }
 
+/* Caps and slopes that a float cannot hold: no cap at all, scores of 0, and only the query's own key. */
+Test(attention, options_beyond_single_precision) {
+    static const char *const rows[][2] = {
+        {"{\"dtype\":\"float32\",\"softcap\":1e39}", "{\"dtype\":\"float32\"}"},
+        {"{\"dtype\":\"float32\",\"softcap\":1e-60}", "{\"dtype\":\"float32\",\"scale\":0}"},
+        {"{\"dtype\":\"float32\",\"alibi\":[1e39]}", "{\"dtype\":\"float32\",\"window\":[0,0]}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        json_t *base = qkv(3, 4, 4, 3, 2);
+        json_t *beyond = ask("/attention", with(base, rows[i][0])), *plain = ask("/attention", with(base, rows[i][1]));
+        assert_near(json_object_get(plain, "weights"), json_object_get(beyond, "weights"), EXACT, rows[i][0]);
+        assert_near(json_object_get(plain, "output"), json_object_get(beyond, "output"), EXACT, rows[i][0]);
+        json_decref(base), json_decref(beyond), json_decref(plain);
+    }
+}
+
 /* A key that is dropped, by whichever option, is as good as not sent. */
 Test(attention, masked_equals_removed) {
     static const char *const masks[] = {

@@ -137,6 +137,16 @@ Test(exp, softcap_is_within_four_ulp_small_values_included) {
     }
 }
 
+/* Where x / cap loses digits or is lost, the cap leaves x as it is. */
+Test(exp, softcap_far_above_the_scores) {
+    double x[] = {1e-8, -1e-300, -0.0, 0x1p-1074};
+    attn_row_cap_f64(x, 4, 1e308);
+    cr_assert(x[0] == 1e-8 && x[1] == -1e-300 && x[2] == 0 && signbit(x[2]) && x[3] == 0x1p-1074);
+    float y[] = {1e-3F, -1e-30F, -0.0F, 0x1p-149F};
+    attn_row_cap_f32(y, 4, 3e38F);
+    cr_assert(y[0] == 1e-3F && y[1] == -1e-30F && y[2] == 0 && signbit(y[2]) && y[3] == 0x1p-149F);
+}
+
 Test(exp, softcap_at_the_borders) {
     double x[] = {0, (double)INFINITY, -(double)INFINITY, (double)NAN, 1e308};
     attn_row_cap_f64(x, 5, 30);
