@@ -213,11 +213,21 @@ static bool plan_own_heads(struct api_attend *a) {
     return true;
 }
 
+/* One input cannot be q and k as it is when they have different columns. */
+static bool misses_wk(struct api_attend *a, size_t heads) {
+    const struct api_side *q = &a->q, *k = &a->k;
+    return api_refuse(a->job, "missing_field", "/wk",
+                      "`wk` is needed: %s has %zu columns, but k takes %zu (\"num_kv_heads\": %zu, %zu a head).",
+                      k->input_name, k->d_out, heads * q->d, heads, q->d);
+}
+
 /* k has other columns than q: because of its heads, or because it was sent transposed. */
 static bool misfit_columns(struct api_attend *a) {
     const struct api_side *q = &a->q, *k = &a->k;
     size_t heads = a->joined ? k->heads : 1;
     const char *like = shape_text(a, q->w ? q->w : q->input), *hint = NULL;
+    if (a->joined && !q->w && !k->w && q->input == k->input)
+        return misses_wk(a, heads);
     if (a->joined && k->d_out % q->d == 0 && q->heads % (k->d_out / q->d) == 0)
         hint = TEXT("With \"num_kv_heads\": %zu it fits.", k->d_out / q->d);
     else if (!k->w && k->n == q->d_out && k->d_out == a->v.n)

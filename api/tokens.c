@@ -153,13 +153,14 @@ static bool refuse_row(struct api_job *job, const struct api_place *place, int64
     return api_refuse_place(job, "id_out_of_range", place, no_row(job, id, rows));
 }
 
-/* An id without a row that the texts made: the given vocabulary is at fault, or the table is too small for theirs. */
+/* An id without a row that the texts made: a word's in the given vocabulary, the padding's if no word has it, or the
+ * table is too small for their own vocabulary. */
 static bool refuse_text_id(struct api_job *job, int64_t id, size_t rows) {
     const struct api_tokens *tokens = &job->tokens;
     struct api_place vocab = place_of(job, API_EMBED_VOCAB), word = {.up = &vocab, .name = word_of(job, id)},
-                     table = place_of(job, API_EMBED_TABLE);
+                     pad = place_of(job, API_EMBED_PAD_ID), table = place_of(job, API_EMBED_TABLE);
     bool given = tokens->values[API_EMBED_VOCAB].json;
-    refuse_row(job, !given ? &table : word.name ? &word : &vocab, id, rows);
+    refuse_row(job, !given ? &table : word.name ? &word : &pad, id, rows);
     if (tokens->vocab > rows)
         job->problem->hint = api_arena_printf(
             job->arena, "The vocabulary needs %zu rows; a draw of the shape [\"vocab\", d] makes as many.",

@@ -181,6 +181,8 @@ static const struct refusal refusals[] = {
     {"/embed", "{\"ids\":[0,1e300]," TABLE "}", 422, "bad_value", "/ids/1", "as large as 1e300", 0, 0},
     {"/embed", "{\"texts\":[\"a\"],\"vocab\":{\"a\":2147483648}," TABLE "}", 422, "bad_value", "/vocab/a", "2147483647",
      0, 0},
+    {"/embed", "{\"texts\":[\"a\"],\"vocab\":{\"a\":0},\"max_length\":2,\"pad_id\":9," TABLE "}", 422,
+     "id_out_of_range", "/pad_id", "Id 9", 0, 0},
     {"/embed", "{\"ids\":[0],\"max_length\":2,\"pad_id\":null," TABLE "}", 422, "conflict", "/pad_id", "max_length", 0,
      0},
     {"/lookup", "{\"keys\":{\"eye\":2},\"values\":{\"eye\":2},\"sharpness\":{\"shape\":[2],\"data\":[1,1e200]}}", 422,

@@ -47,6 +47,8 @@ static const struct refusal {
     /* heads */
     {"/attention", "{\"q\":[[1,2]],\"k\":[[1,2,3]],\"v\":[[1]]}", "shape_mismatch", "/k", "is (1, 3)"},
     {"/attention", "{\"q\":[[1,2]],\"k\":[[1,2,3]],\"v\":[[1]]}", "shape_mismatch", "/k", "like q, (1, 2)"},
+    {"/attention", "{\"x\":{\"eye\":3},\"num_heads\":3,\"num_kv_heads\":1}", "missing_field", "/wk",
+     "x has 3 columns, but k takes 1"},
     {"/attention", "{" QKV ",\"num_heads\":3}", "shape_mismatch", "/num_heads", "2 columns of q."},
     {"/attention", "{" QKV ",\"key_lengths\":{\"shape\":[1],\"data\":[9]}}", "bad_value", "/key_lengths/data/0",
      "The length 9"},
