@@ -90,14 +90,23 @@ static const char *allowed(const struct srv_cors *cors, const char *origin) {
     return NULL;
 }
 
+static bool is_off(const struct srv_cors *cors) {
+    return !cors || (!cors->any && cors->count == 0);
+}
+
+/* The header that lets the origin call. Returns how many were written: none when it may not. */
+static size_t allow_origin(const struct srv_cors *cors, const char *origin, struct srv_cors_header *out) {
+    const char *value = allowed(cors, origin);
+    *out = (struct srv_cors_header){"Access-Control-Allow-Origin", value};
+    return value != NULL;
+}
+
 size_t srv_cors_answer(const struct srv_cors *cors, const char *origin, struct srv_cors_header out[SRV_CORS_HEADERS]) {
-    if (!cors || (!cors->any && cors->count == 0)) {
+    if (is_off(cors)) {
         return 0;
     }
-    size_t n = 0;
-    const char *value = allowed(cors, origin);
-    if (value) {
-        out[n++] = (struct srv_cors_header){"Access-Control-Allow-Origin", value};
+    size_t n = allow_origin(cors, origin, out);
+    if (n > 0) {
         out[n++] = (struct srv_cors_header){"Access-Control-Expose-Headers", exposed};
     }
     if (!cors->any) {
@@ -112,13 +121,11 @@ bool srv_cors_is_preflight(const char *method, const char *origin, const char *r
 
 size_t srv_cors_preflight(const struct srv_cors *cors, const char *origin, const char *methods,
                           struct srv_cors_header out[SRV_CORS_HEADERS]) {
-    if (!cors || (!cors->any && cors->count == 0)) {
+    if (is_off(cors)) {
         return 0;
     }
-    size_t n = 0;
-    const char *value = allowed(cors, origin);
-    if (value) {
-        out[n++] = (struct srv_cors_header){"Access-Control-Allow-Origin", value};
+    size_t n = allow_origin(cors, origin, out);
+    if (n > 0) {
         out[n++] = (struct srv_cors_header){"Access-Control-Allow-Methods", methods};
         out[n++] = (struct srv_cors_header){"Access-Control-Allow-Headers", allowed_headers};
         out[n++] = (struct srv_cors_header){"Access-Control-Max-Age", max_age};

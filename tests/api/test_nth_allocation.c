@@ -5,9 +5,9 @@
  */
 #include "tests/api/call.h"
 #include "tests/api/fault.h"
+#include "tests/api/golden.h"
 
 #include <criterion/criterion.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,33 +64,13 @@ static unsigned run_all(const char *name, const char *method, const char *path, 
     return n - 1;
 }
 
-static unsigned run_folder(const char *folder) {
-    char path[512], method[16], route[64];
-    snprintf(path, sizeof path, "tests/golden/%s/request.json", folder);
-    size_t size;
-    char *body = read_file(path, &size);
-    snprintf(path, sizeof path, "tests/golden/%s/route", folder);
-    char *text = read_file(path, NULL);
-    unsigned n = 0;
-    if (body && text && sscanf(text, "%15s %63s", method, route) == 2)
-        n = run_all(folder, method, route, body, size);
-    free(body);
-    free(text);
-    return n;
+static void run_golden(const struct golden *golden, void *arg) {
+    *(unsigned *)arg += run_all(golden->name, golden->method, golden->path, golden->request, golden->request_size);
 }
 
 Test(nth_allocation, golden_requests, .timeout = 120) {
-    DIR *all = opendir("tests/golden");
-    cr_assert(all);
-    unsigned requests = 0, allocations = 0;
-    for (struct dirent *entry; (entry = readdir(all)) != NULL;) {
-        unsigned n = entry->d_name[0] == '.' ? 0 : run_folder(entry->d_name);
-        requests += n > 0;
-        allocations += n;
-    }
-    closedir(all);
+    unsigned allocations = 0, requests = golden_each(run_golden, &allocations);
     fprintf(stderr, "nth_allocation: %u requests, %u allocations failed twice each\n", requests, allocations);
-    cr_assert_gt(requests, 0u);
     cr_assert_gt(allocations, 2 * requests);
 }
 
