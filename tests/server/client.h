@@ -17,6 +17,9 @@ struct program {
     int output;
 };
 
+/* OPTIONS - a list of options for one of the functions below. */
+#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
 /* program_start - runs the server with these options (NULL-terminated list, may be NULL) and --port 0, or with a port
  * among the options. Returns when it serves; false when it did not within ten seconds. */
 bool program_start(struct program *program, const char *const *options);

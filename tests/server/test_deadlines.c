@@ -2,6 +2,7 @@
  * much time are dropped or answered, while others are served. Limits here are short; each bound is checked from both
  * sides. */
 #include "tests/server/client.h"
+#include "tests/server/serving.h"
 
 #include <criterion/criterion.h>
 #include <netinet/in.h>
@@ -12,18 +13,6 @@
 #include <unistd.h>
 
 TestSuite(deadlines, .timeout = 60);
-
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define LIVE "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n"
-
-static void start(struct program *p, const char *const *options) {
-    cr_assert(program_start(p, options));
-}
-
-static void end(struct program *p) {
-    cr_expect_eq(program_stop(p), 0);
-    close(p->output);
-}
 
 /* A metric's value, by its name with labels; -1 if absent. */
 static double metric(uint16_t port, const char *name) {

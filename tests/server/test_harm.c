@@ -7,6 +7,7 @@
 #include "tests/server/crowd.h"
 #include "tests/server/latency.h"
 #include "tests/server/malformed.h"
+#include "tests/server/serving.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -21,18 +22,7 @@
 
 TestSuite(harm, .timeout = 300);
 
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define LIVE "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n"
 #define SMALL "{\"x\":[[1]]}"
-
-static void start(struct program *p, const char *const *options) {
-    cr_assert(program_start(p, options));
-}
-
-static void end(struct program *p) {
-    cr_expect_eq(program_stop(p), 0);
-    close(p->output);
-}
 
 /* --- latencies of normal requests -------------------------------------------------------------------------------- */
 

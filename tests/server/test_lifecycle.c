@@ -1,6 +1,7 @@
 /* test_lifecycle - from start to stop: options and exit codes, what SIGTERM does to requests in flight, a rolling
  * restart under load that loses nothing, keys read again on SIGHUP, a log that nobody reads. */
 #include "tests/server/client.h"
+#include "tests/server/serving.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -15,8 +16,6 @@
 
 TestSuite(lifecycle, .timeout = 60);
 
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define LIVE "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n"
 #define READY "GET /health/ready HTTP/1.1\r\nHost: a\r\n\r\n"
 
 static void with_port(char text[8], uint16_t port) {

@@ -10,8 +10,6 @@
 
 TestSuite(uploads, .timeout = 120);
 
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 /* Half of the budget is for bodies: five of these fit. */
 enum { BODY = 3 << 20, UPLOADS = 20, FITTING = 5, PIECE = 64 << 10 };
 

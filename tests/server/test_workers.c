@@ -2,6 +2,7 @@
  * prints what it measured; bounds are wide, for a busy machine. */
 #include "tests/server/client.h"
 #include "tests/server/latency.h"
+#include "tests/server/serving.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -13,18 +14,7 @@
 
 TestSuite(workers, .timeout = 300);
 
-#define OPTIONS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
 static struct latencies seen;
-
-static void start(struct program *p, const char *const *options) {
-    cr_assert(program_start(p, options));
-}
-
-static void end(struct program *p) {
-    cr_expect_eq(program_stop(p), 0);
-    close(p->output);
-}
 
 /* --- small among large ------------------------------------------------------------------------------------------- */
 

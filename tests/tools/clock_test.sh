@@ -3,6 +3,7 @@
 # times in the log show it. The jumps come from a library put in front of the C library.
 set -u
 cd "$(dirname "$0")/../.."
+. tests/tools/serve.sh
 program=${PROGRAM:-build/release/dikkat}
 tmp=$(mktemp -d)
 pid=
@@ -20,14 +21,8 @@ gcc -shared -fPIC -D_GNU_SOURCE -o "$tmp/jumping.so" tests/tools/jumping_clock.c
 LD_PRELOAD=$tmp/jumping.so "$program" --port 0 --header-timeout-ms 800 --body-timeout-ms 800 --idle-timeout-ms 1600 \
     --rate-limit 1000 >"$tmp/log" 2>&1 &
 pid=$!
-port=
-for ((i = 0; i < 200; i++)); do
-    port=$(sed -n 's/^dikkat serves http:.*:\([0-9]*\) - try.*/\1/p' "$tmp/log")
-    [ -z "$port" ] || break
-    kill -0 "$pid" 2>/dev/null || fail "did not start"
-    sleep 0.05
-done
-[ -n "$port" ] || fail "did not start"
+address=$(served_at "$tmp/log" "$pid") || fail "did not start"
+port=${address##*:}
 
 # ends TEXT: what the server answers to this beginning, and after how many milliseconds it closes.
 ends() {

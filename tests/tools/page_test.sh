@@ -4,6 +4,7 @@
 set -u
 cd "$(dirname "$0")/../.."
 . tests/tools/browser.sh
+. tests/tools/serve.sh
 program=${PROGRAM:-build/release/dikkat}
 chromium=$(browser_find) || {
     echo "no chromium"
@@ -29,12 +30,7 @@ serve() {
     : >"$tmp/log"
     "$program" --port 0 --log-format off "$@" >>"$tmp/log" 2>&1 &
     pid=$!
-    for ((i = 0; i < 200; i++)); do
-        address=$(sed -n 's/^dikkat serves \(http[^ ]*\) - try.*/\1/p' "$tmp/log")
-        [ -z "$address" ] || return
-        sleep 0.05
-    done
-    fail "the server did not start"
+    address=$(served_at "$tmp/log" "$pid") || fail "the server did not start"
 }
 
 # visit WIDTH SCHEME FRAGMENT

@@ -9,6 +9,7 @@
 # those of api/examples. Files and cases that are named must be there. Needs curl and jq.
 set -u
 cd "$(dirname "$0")/../.."
+. tests/tools/serve.sh
 program=${PROGRAM:-build/release/dikkat}
 readme=README.md
 for tool in curl jq; do
@@ -27,12 +28,7 @@ stop() {
     rm -rf "$tmp"
 }
 trap stop EXIT
-for ((i = 0; i < 100; i++)); do
-    address=$(grep -o 'http://[0-9.]*:[0-9]*' "$tmp/server" | head -n 1)
-    [ -n "$address" ] && break
-    sleep 0.05
-done
-[ -n "$address" ] || {
+address=$(served_at "$tmp/server" "$server") || {
     echo "readme_check: $program printed no address"
     cat "$tmp/server"
     exit 1

@@ -2,6 +2,7 @@
 # tls_test.sh - the program serves HTTPS with a certificate and key, and says so when they are no good.
 set -u
 cd "$(dirname "$0")/../.."
+. tests/tools/serve.sh
 program=${PROGRAM:-build/release/dikkat}
 for tool in openssl curl; do
     command -v "$tool" >/dev/null || {
@@ -24,14 +25,9 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyou
 }
 "$program" --port 0 --tls-cert "$tmp/cert" --tls-key "$tmp/key" --header-timeout-ms 500 >"$tmp/log" 2>&1 &
 pid=$!
-for ((i = 0; i < 200; i++)); do
-    port=$(sed -n 's/^dikkat serves https:.*:\([0-9]*\) - try.*/\1/p' "$tmp/log")
-    [ -z "$port" ] || break
-    kill -0 "$pid" 2>/dev/null || fail "did not start"
-    sleep 0.05
-done
-[ -n "$port" ] || fail "did not start"
-at=https://127.0.0.1:$port
+at=$(served_at "$tmp/log" "$pid") || fail "did not start"
+port=${at##*:}
+[ "$at" = "https://127.0.0.1:$port" ] || fail "it says that it serves $at"
 ask() {
     curl -sS --max-time 10 --cacert "$tmp/cert" "$@"
 }
