@@ -1,21 +1,12 @@
-/* documents_data.S - the bytes of the files that are served, between NAME_begin and NAME_end. */
-    .section .rodata
-    .macro file name, path
-    .global srv_\name\()_begin
-    .global srv_\name\()_end
-    .balign 64
-srv_\name\()_begin:
-    .incbin "\path"
-srv_\name\()_end:
-    .byte 0
-    .endm
+/* documents_data.S - the bytes of the files that are served. */
+#include "api/incbin.inc"
 
-    file page_html, "server/web/index.html"
-    file page_css, "server/web/page.css"
-    file page_js, "server/web/page.js"
-    file draw_js, "server/web/draw.js"
-    file locate_js, "server/web/locate.js"
-    file openapi_yaml, "openapi.yaml"
-    file openapi_json, "server/web/openapi.json"
+    file srv_page_html, "server/web/index.html"
+    file srv_page_css, "server/web/page.css"
+    file srv_page_js, "server/web/page.js"
+    file srv_draw_js, "server/web/draw.js"
+    file srv_locate_js, "server/web/locate.js"
+    file srv_openapi_yaml, "openapi.yaml"
+    file srv_openapi_json, "server/web/openapi.json"
 
     .section .note.GNU-stack, "", %progbits

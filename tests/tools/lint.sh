@@ -21,7 +21,7 @@ if need clang-tidy; then
     tidy=()
     for file in "${sources[@]}"; do [[ $file == tests/@(core|api|server)/* ]] || tidy+=("$file"); done
     printf '%s\n' "${tidy[@]}" |
-        xargs -P "$(nproc)" -n 4 clang-tidy --quiet 2>/dev/null \
+        xargs -r -P "$(nproc)" -n 4 clang-tidy --quiet 2>/dev/null \
             --extra-arg=-std=c11 --extra-arg=-I. --extra-arg=-D_GNU_SOURCE --extra-arg=-fopenmp-simd || failed=1
 fi
 if need cppcheck; then
