@@ -11,7 +11,7 @@
 TestSuite(uploads, .timeout = 120);
 
 /* Half of the budget is for bodies: five of these fit. */
-enum { BODY = 3 << 20, UPLOADS = 20, FITTING = 5, PIECE = 64 << 10 };
+enum { BODY = 3 << 20, UPLOADS = 10, FITTING = 5, PIECE = 256 << 10 };
 
 static struct program server;
 static char *body;
