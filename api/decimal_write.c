@@ -307,25 +307,16 @@ char *api_decimal_write_rounded(char *out, double value, unsigned decimals) {
     return put(out, (struct decimal){digits, -(int)decimals});
 }
 
-/* The float nearest to digits * 10^-decimals, below 2^24; digits in 10^6 .. 10^9. */
-static float float_of(uint64_t digits, unsigned decimals) {
-    double value = double_of(digits, decimals);
-    if ((api_bits_of_double(value) & 0x1FFFFFFF) ==
-        0x10000000) { /* in the middle of two floats: on which side was the decimal? */
-        double error = fma(value, (double)powers[decimals], -(double)digits);
-        if (error != 0)
-            value = nextafter(value, error > 0 ? 0 : HUGE_VAL);
-    }
-    return (float)value;
-}
-
+/* By way of the nearest double, which is as good as the nearest float: with 7 to 10 digits and up to 15 places four
+ * decimals have the middle of two floats as their double without being it, and no float is rounded to one of the four.
+ */
 char *api_decimal_write_rounded_f32(char *out, float value, unsigned decimals) {
     assert(isfinite(value) && decimals <= 15);
     uint64_t digits = round_scaled((double)fabsf(value), decimals);
     if (digits > powers[9] || fabsf(value) >= 0x1p24f)
         return api_decimal_write_f32(out, value);
     if (digits >= powers[6])
-        return api_decimal_write_f32(out, copysignf(float_of(digits, decimals), value));
+        return api_decimal_write_f32(out, copysignf((float)double_of(digits, decimals), value));
     *out = '-'; /* up to 6 digits are always the shortest text of the float they name */
     out += signbit(value) != 0;
     return put(out, (struct decimal){digits, -(int)decimals});

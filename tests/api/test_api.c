@@ -96,6 +96,13 @@ Test(api, deferral) {
     got = ask(&env, NULL);
     cr_expect(!got.response.deferred && got.response.status == 200);
     call_free(&got);
+    /* A long body is dear before it is read, whatever it says. */
+    env.inline_cost = 100;
+    char blanks[300];
+    memset(blanks, ' ', sizeof blanks);
+    got = call_bytes(&env, "POST", "/embed", blanks, sizeof blanks);
+    cr_expect(got.response.deferred && !got.response.body && got.response.estimate > env.inline_cost);
+    call_free(&got);
     /* A refusal is an answer, however dear the request would be. */
     env.inline_cost = 100;
     got = call_bytes(&env, "POST", "/embed", "{\"idz\":[1]}", 11);

@@ -122,3 +122,30 @@ Test(random_fields, single_precision) {
         cr_expect_eq((float)element(output, i / 2, i % 2), (float)want[i]);
     json_decref(answer);
 }
+
+/* Seeds as long as 2048 bits, as a list of words and as decimals. */
+Test(random_fields, longest_seeds) {
+    enum { WORDS = 64, DIGITS = 616 };
+    static const char draws[] = "{\"into\":[\"table\"],\"shape\":[1,1]}";
+    char list[2 * WORDS + 8], decimals[DIGITS + 8], body[1024];
+    for (int more = 0; more < 2; more++) {
+        char *out = list;
+        for (int i = 0; i < WORDS + more; i++)
+            out += sprintf(out, "%c1", i ? ',' : '[');
+        sprintf(out, "]");
+        memset(decimals, more ? '9' : '1', sizeof decimals); /* 2^2048 has 617 digits, of which the first is a 3 */
+        decimals[0] = '"';
+        strcpy(decimals + 1 + DIGITS + more, "\"");
+        for (int text = 0; text < 2; text++) {
+            snprintf(body, sizeof body, "{\"random\":{\"seed\":%s,\"draws\":[%s]},\"ids\":[0]}", text ? decimals : list,
+                     draws);
+            struct call got = call("POST", "/embed", body);
+            cr_expect_eq(got.response.status, more ? 422 : 200, "%s", got.response.body);
+            if (more) {
+                cr_expect_str_eq(json_string_value(json_object_get(got.json, "pointer")), "/random/seed");
+                cr_expect(strstr(got.response.body, "2048 bits"), "%s", got.response.body);
+            }
+            call_free(&got);
+        }
+    }
+}

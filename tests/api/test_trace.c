@@ -131,6 +131,7 @@ Test(trace, formulas_name_the_options) {
         {"{\"weight_layout\":\"out_in\",\"wo\":[[1,2,3,4]]}", "joined woᵀ"},
         {"{\"bq\":[1,2,3,4]}", "x wq + bq, columns split into heads"},
         {"{\"mask_value\":-1e9,\"alibi\":true}", "scores − slope · |j − p| where key j may be seen, else -1000000000"},
+        {"{\"attn_bias\":[0.5]}", "scores + attn_bias where key j may be seen, else −∞"},
         {"{\"sinks\":[1,2]}", "softmax(masked_scores) over keys and the head's sink"},
         {"{\"scale\":0.1234567891}", "0.1234567891 · q kᵀ"},
         {"{\"softcap\":12.3456789}", "12.3456789 · tanh(scores / 12.3456789)"},

@@ -211,6 +211,8 @@ def embed_cases():
     case("embed_positions", "/embed", {"ids": ids, "table": table, "positions": rounded(rng, 3, 4)})
     case("embed_scale", "/embed", {"ids": ids, "table": table, "scale": 2.5, "positions": "sinusoidal"})
     case("embed_float32", "/embed", {"ids": ids, "table": table, "dtype": "float32", "positions": "sinusoidal"})
+    case("embed_float32_positions", "/embed", {"ids": ids, "table": table, "dtype": "float32",
+                                               "positions": table[1:4]})  # fmt: skip
     case("embed_uniform_draw", "/embed", {"ids": ids, "random": {"seed": 42, "draws": [
          {"into": ["table"], "shape": [6, 4], "distribution": "uniform"}]}})  # fmt: skip
     case("embed_loc_draw", "/embed", {"ids": ids, "random": {"seed": 12345678901234, "draws": [
