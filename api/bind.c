@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define EXACT_INTEGER 9007199254740992.0 /* 2^53: beyond it a double no longer says which integer was meant */
+#define INEXACT 9007199254740992.0 /* 2^53: from here on a double no longer says which integer was meant */
 
 bool api_refuse_place(struct api_job *job, const char *code, const struct api_place *place, const char *detail) {
     return api_refuse(job, code, api_place_pointer(job->arena, place), detail ? "%s" : NULL, detail);
@@ -115,8 +115,8 @@ static bool bind_strings(struct api_job *job, json_t *json, const struct api_pla
     return true;
 }
 
-static bool is_integral(double number) {
-    return fabs(number) <= EXACT_INTEGER && number == floor(number);
+bool api_is_integral(double number) {
+    return fabs(number) < INEXACT && number == floor(number);
 }
 
 /* [left, right], as a lifted pair of numbers or with nulls. */
@@ -135,7 +135,7 @@ static bool bind_pair(struct api_job *job, json_t *json, const struct api_place 
         if (element && !json_is_number(element))
             return api_refuse_type(job, value->field, element, &here);
         double number = item ? ((const double *)item->data)[i] : json_number_value(element);
-        if (!is_integral(number) || number < 0)
+        if (!api_is_integral(number) || number < 0)
             return api_refuse_place(job, "bad_value", &here,
                                     api_arena_printf(job->arena, "`%s` takes integers from 0 on, or null for no bound.",
                                                      value->field->name));
@@ -229,7 +229,7 @@ static bool refuse_integer(struct api_job *job, const struct api_field *field, c
 static bool bind_number(struct api_job *job, json_t *json, const struct api_place *place, struct api_value *value) {
     const struct api_field *field = value->field;
     double number = json_number_value(json);
-    bool integral = json_is_integer(json) || is_integral(number);
+    bool integral = json_is_integer(json) || api_is_integral(number);
     value->number = number;
     value->integer = json_is_integer(json) ? json_integer_value(json) : integral ? (int64_t)number : 0;
     if (field->accepts & API_INT && integral)

@@ -23,6 +23,9 @@ bool api_refuse_unknown(struct api_job *job, const struct api_table *table, cons
  * written. */
 bool api_refuse_place(struct api_job *job, const char *code, const struct api_place *place, const char *detail);
 
+/* api_is_integral - a double that says one integer: whole, and below 2^53. */
+bool api_is_integral(double number);
+
 /* What a value of the envelope is ("a list of numbers"), and words with commas between; for messages. */
 const char *api_describe(const struct api_job *job, const json_t *json);
 const char *api_words(struct api_job *job, const char *const *words);

@@ -123,7 +123,7 @@ static bool to_ids(struct api_job *job, const struct api_place *place, struct ap
     for (size_t i = 0, n = attn_tensor_count(t); i < n; i++) {
         double number;
         memcpy(&number, data + i * sizeof number, sizeof number);
-        if (number != floor(number) || fabs(number) > 0x1p53) {
+        if (!api_is_integral(number)) {
             struct api_fault fault = api_integer_fault(job, value->field, number);
             api_refuse_element(job, fault.code, place, value, i, fault.detail);
             job->problem->hint = fault.hint;

@@ -112,11 +112,13 @@ static bool refuse_text(struct api_job *job, const json_error_t *error, const ch
         api_refuse(job, "invalid_unicode", NULL, "The body is not valid UTF-8.");
         job->problem->hint = api_json_hint(body, size, offset);
         break;
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+        api_refuse(job, "invalid_unicode", NULL, "A string holds \\u0000, which no text here may hold.");
+        break;
     default:
         if (strncmp(error->text, "invalid Unicode", 15) == 0)
             api_refuse(job, "invalid_unicode", NULL, "A string holds half of a surrogate pair.");
-        else if (strstr(error->text, "u0000") || strstr(error->text, "NUL byte"))
-            api_refuse(job, "invalid_unicode", NULL, "A string holds \\u0000, which no text here may hold.");
         else
             api_refuse(job, "not_json", NULL, "The body is not JSON: %s.", why ? why : "it cannot be read");
         job->problem->hint = strstr(error->text, "end of file expected")

@@ -112,10 +112,13 @@ bool api_words_check(struct api_job *job, json_t *vocabulary) {
     json_int_t most = -1;
     json_object_foreach(vocabulary, word, id) {
         struct api_place place = {.up = &field, .name = word};
-        if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > INT32_MAX)
+        double number = json_number_value(id);
+        if (!json_is_number(id) || !api_is_integral(number) || number < 0 || number > INT32_MAX)
             return api_refuse_place(job, "bad_value", &place,
                                     "`vocab` gives each word an id, an integer from 0 to 2147483647.");
-        most = json_integer_value(id) > most ? json_integer_value(id) : most;
+        if (json_is_real(id) && json_object_set_new(vocabulary, word, json_integer((json_int_t)number)) != 0)
+            return api_refuse(job, "out_of_memory", NULL, NULL);
+        most = (json_int_t)number > most ? (json_int_t)number : most;
     }
     if (most < 0)
         return api_refuse_place(job, "empty_tensor", &field, "`vocab` holds no word.");

@@ -47,6 +47,8 @@ static const struct refusal refusals[] = {
     {"/embed", "{\"texts\":[\"\\ud800\"]," TABLE "}", 400, "invalid_unicode", NULL, "surrogate", 1, 0},
     {"/embed", "{\"texts\":[\"\\udc00\\ud800\"]," TABLE "}", 400, "invalid_unicode", NULL, "surrogate", 1, 0},
     {"/embed", "{\"texts\":[\"a\\u0000b\"]," TABLE "}", 400, "invalid_unicode", NULL, "\\u0000", 1, 0},
+    {"/embed", "u0000", 400, "not_json", NULL, NULL, 1, 1},
+    {"/embed", "{\"a\\u0000b\":1," IDS "," TABLE "}", 400, "invalid_unicode", NULL, "\\u0000", 1, 0},
 
     /* not a request */
     {"/embed", "[]", 422, "not_an_object", "", "list", 0, 0},
@@ -171,7 +173,7 @@ static const struct refusal refusals[] = {
     {"/embed", "{\"ids\":[0,1.5]," TABLE "}", 422, "wrong_type", "/ids/1", "1.5", 0, 0},
     {"/embed", "{\"ids\":[0,1e17]," TABLE "}", 422, "bad_value", "/ids/1", NULL, 0, 0},
     {"/embed", "{\"ids\":[[0,1],[2,\"NaN\"]]," TABLE "}", 422, "wrong_type", "/ids/1/1", "not NaN", 0, 0},
-    {"/embed", "{\"ids\":[0,9007199254740993]," TABLE "}", 422, "id_out_of_range", "/ids/1", NULL, 0, 0},
+    {"/embed", "{\"ids\":[0,9007199254740993]," TABLE "}", 422, "bad_value", "/ids/1", NULL, 0, 0},
     {"/embed", "{\"ids\":{\"shape\":[2,2],\"data\":[0,1,2,3]}," TABLE "}", 422, "id_out_of_range", "/ids/data/3",
      "Id 3", 0, 0},
     {"/embed", "{\"ids\":{\"shape\":[2,2],\"data\":[0,1,2.5,0]}," TABLE "}", 422, "wrong_type", "/ids/data/2",
@@ -189,7 +191,7 @@ static const struct refusal refusals[] = {
      "bad_value", "/sharpness/data/1", NULL, 0, 0},
     {"/embed", "{\"random\":{\"seed\":18446744073709551616,\"draws\":[]}," IDS "," TABLE "}", 422, "bad_value",
      "/random/seed", "decimal string", 0, 0},
-    {"/embed", "{\"random\":{\"seed\":[1,9007199254740994],\"draws\":[]}," IDS "," TABLE "}", 422, "bad_value",
+    {"/embed", "{\"random\":{\"seed\":[1,9007199254740993],\"draws\":[]}," IDS "," TABLE "}", 422, "bad_value",
      "/random/seed/1", "32-bit words", 0, 0},
     {"/embed", "{\"ids\":[0],\"max_length\":2,\"pad_id\":3," TABLE "}", 422, "id_out_of_range", "/pad_id", "Id 3", 0,
      0},

@@ -95,6 +95,10 @@ Test(tokens, given_vocabulary) {
     expect_part("\"texts\":[\"a\",\"a b\"],\"vocab\":{\"b\":4,\"a\":2,\"#\":7},\"pad_token\":\"#\"", "ids",
                 "[[2,7],[2,4]]");
     expect_part("\"texts\":[\"a\",\"a b\"],\"vocab\":{\"b\":4,\"a\":2},\"pad_id\":5", "ids", "[[2,5],[2,4]]");
+    /* 2.0 is an integer too, and so is every id of a request that has some number beyond 64 bits. */
+    expect_part("\"texts\":[\"a b\"],\"vocab\":{\"b\":4.0,\"a\":2e0}", "vocab", "{\"b\":4,\"a\":2}");
+    expect_part("\"texts\":[\"a b\"],\"vocab\":{\"b\":4,\"a\":2},\"scale\":18446744073709551616,\"return\":[\"ids\"]",
+                "ids", "[[2,4]]");
 }
 
 Test(tokens, padding_of_ids) {
