@@ -70,7 +70,7 @@ help: ## this list
 
 # --- the gates -------------------------------------------------------------------------------------------------------
 
-.PHONY: suite asan tsan valgrind coverage fuzz layers lint format
+.PHONY: suite asan tsan valgrind coverage fuzz contracts layers lint format
 suite: $(BUILD)/dikkat $(BUILD)/unit-tests $(tool) # every test, without the set-up
 	@PROGRAM=$(BUILD)/dikkat tests/tools/suite.sh $(BUILD)
 
@@ -96,6 +96,9 @@ FUZZ_SECONDS ?= 20
 fuzz: ## libFuzzer on the readers of foreign bytes, FUZZ_SECONDS=20 each
 	@$(SUBMAKE) VARIANT=fuzz CC=clang fuzz-programs
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tests/tools/fuzz.sh $(patsubst $(BUILD)/%.o,build/fuzz/%,$(fuzz))
+
+contracts: $(BUILD)/dikkat ## manifests, openapi.yaml, and requests and answers, against their schemas (Python, PyPI)
+	@tests/tools/contracts.sh $(BUILD)
 
 layers: $(lib) ## dependencies point one way: core <- api <- server
 	@tests/tools/layers.sh $(BUILD)

@@ -10,7 +10,7 @@ set -eu
 
 run="gcc libc6-dev make libmicrohttpd-dev libjansson-dev libopenblas-dev zlib1g-dev"
 test="libcriterion-dev libyaml-dev curl jq openssl"
-all="clang clang-format clang-tidy libclang-rt-dev cppcheck valgrind haproxy prometheus chromium"
+all="clang clang-format clang-tidy libclang-rt-dev cppcheck valgrind haproxy prometheus chromium python3-venv"
 
 case "${1:-}" in
 run) need=$run ;;
