@@ -26,6 +26,7 @@ check() {
 
 check haproxy -c -f docker/haproxy.cfg
 check promtool check config docker/prometheus.yml # and the alerts it names
+check promtool test rules tests/tools/alerts_fire.yml
 
 for file in docker/compose.yaml docker/prometheus.yml docker/alerts.yml docker/grafana/*.yaml; do
     "$yaml2json" "$file" >/dev/null || bad "$file is not YAML"
@@ -38,24 +39,37 @@ dashboard=docker/grafana/dikkat.json
 jq -e '.panels | length > 0 and all(.title and (.targets | length > 0))' $dashboard >/dev/null ||
     bad "$dashboard has no panels, or one without a query"
 
-# A histogram's series end in _bucket, _sum or _count.
-known=$(grep -oE '"dikkat_[a-z_]+"' server/metrics.c | tr -d '"' | sort -u)
-asked=$({
-    jq -r '.panels[].targets[].expr' $dashboard
-    "$yaml2json" docker/alerts.yml | jq -r '.groups[].rules[].expr'
-} | grep -oE 'dikkat_[a-z_]+' | sed -E 's/_(bucket|sum|count)$//' | sort -u)
-for metric in $asked; do
-    grep -qx "$metric" <<<"$known" || bad "$metric is asked for but not served"
-done
+# Queries ask for metrics, labels and values that the program serves.
+start() {
+    : >"$dir/program" # the shell in the background opens it a moment later
+    "${PROGRAM:-build/release/dikkat}" --port 0 --log-format off 2>"$dir/program" &
+    pid=$!
+    for _ in $(seq 100); do
+        url=$(grep -oE 'http://127.0.0.1:[0-9]+' "$dir/program" | head -n 1)
+        [ -n "$url" ] && return
+        sleep 0.05
+    done
+    bad "the program does not start: $(cat "$dir/program")"
+}
+dir=$(mktemp -d)
+trap 'kill "$pid"; rm -rf "$dir"' EXIT
+start
+for path in health/live health/ready metrics metrics; do curl -s -m 5 "$url/$path" >"$dir/metrics"; done
+{
+    jq '.panels[].targets[].expr' $dashboard
+    "$yaml2json" docker/alerts.yml | jq '.groups[].rules[].expr'
+} >"$dir/queries"
+jq -r --rawfile metrics "$dir/metrics" -f tests/tools/queries.jq "$dir/queries" >"$dir/complaints" ||
+    bad "the queries cannot be compared with what is served"
+while read -r complaint; do bad "$complaint"; done <"$dir/complaints"
+asked=$(jq -r 'scan("dikkat_[a-z_]+")' "$dir/queries" | sort -u)
 
 # Every query must be one that Prometheus can read: as rules, which promtool checks.
 if command -v promtool >/dev/null; then
-    rules=$(mktemp)
-    trap 'rm -f "$rules"' EXIT
+    rules=$dir/rules
     jq '{groups: [{name: "dashboard", rules: [.panels[].targets[].expr | {record: "query",
         expr: gsub("\\$__rate_interval"; "1m")}]}]}' $dashboard >"$rules"
     promtool check rules "$rules" >/dev/null 2>"$rules.err" || bad "the dashboard has a bad query: $(cat "$rules.err")"
-    rm -f "$rules.err"
 fi
 
 ((failed == 0)) || exit 1

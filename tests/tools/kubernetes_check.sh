@@ -43,8 +43,9 @@ holds deployment.yaml \
     "$container.readinessProbe.httpGet == {\"path\": \"/health/ready\", \"port\": \"http\"}" \
     "$container.startupProbe.httpGet == {\"path\": \"/health/live\", \"port\": \"http\"}" \
     "$container.ports == [{\"name\": \"http\", \"containerPort\": 8080, \"protocol\": \"TCP\"}]" \
-    "$container.resources.limits.memory and $container.resources.requests.memory and $container.resources.requests.cpu" \
-    "$container.resources.limits.memory == \"1Gi\" and ($env.DIKKAT_MAX_MEMORY_BYTES | tonumber) <= 0.8 * 1073741824" \
+    "$container.resources.limits.memory and $container.resources.limits.cpu and $container.resources.requests.cpu" \
+    "$container.resources.limits.memory == $container.resources.requests.memory" \
+    "$env | has(\"DIKKAT_MAX_MEMORY_BYTES\") or has(\"DIKKAT_WORKERS\") | not" \
     "$pod.terminationGracePeriodSeconds * 1000 > ($env.DIKKAT_SHUTDOWN_DELAY_MS | tonumber) + ($env.DIKKAT_DRAIN_TIMEOUT_MS | tonumber)" \
     "($env.DIKKAT_SHUTDOWN_DELAY_MS | tonumber) >= 5000" \
     "$pod.topologySpreadConstraints | map(.topologyKey) | index(\"kubernetes.io/hostname\") != null"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # replicas_test.sh - three replicas behind the balancer of docker/haproxy.cfg, under load; one is killed with SIGKILL,
-# comes back, then another is. No client may see a failure: every answer is 200 and whole.
+# comes back, then another is. No client may see a failure: every answer is 200 and whole. Nor may one see /metrics.
 #
 # Clients make a new connection for each request and repeat nothing. About eight seconds. Exit code 77 without HAProxy.
 set -u
@@ -101,6 +101,11 @@ wait "${clients[@]}"
 repeated=$(curl -s --unix-socket "$dir/measurements" http://balancer/metrics |
     awk '/^haproxy_backend_(redispatch|retry)_warnings_total.*dikkat/ { n += $NF } END { print n + 0 }')
 ((repeated > 0)) || fail "nothing was in flight when the replicas were killed"
+
+for target in /metrics '/metrics?x' /%6detrics 'http://dikkat/metric%73'; do
+    code=$(curl -s -m 5 --unix-socket "$dir/http" --request-target "$target" -o "$dir/outside" -w '%{http_code}' http://dikkat)
+    [ "$code" = 404 ] || fail "measurements can be seen from outside: $target gets $code"
+done
 
 total=0
 for kind in small long; do
