@@ -294,6 +294,8 @@ RAW = [
     POST + "Content-Length: 3\r\n\r\n{x}",
     POST + "Content-Length: 3\r\n\r\n[1]",
     POST + 'Content-Length: 15\r\n\r\n{"x":1,"x":[2]}',
+    POST + 'Content-Length: 11\r\n\r\n{"x":1e999}',
+    POST + "Content-Length: 2\r\nAccept-Encoding: identity;q=0\r\n\r\n{}",
     POST + 'Content-Length: 14\r\n\r\n{"x":"\\ud800"}',
 ]
 
