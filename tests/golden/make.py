@@ -671,6 +671,8 @@ def check_cases():
     table = rounded(rng, 5, 3)
     case("check_embed", "/check", {"endpoint": "embed", "request": {"ids": [1, 4, 1], "table": table},
                                    "answer": {"output": table[[1, 4, 1]], "ids": [1, 4, 2]}})  # fmt: skip
+    case("check_padding", "/check", {"endpoint": "embed", "request": {"ids": [[1, 4], [2, 0]], "table": table},
+                                     "answer": {"pad_mask": [[False, False], [False, True]]}})  # fmt: skip
     case("check_lookup", "/check", {"endpoint": "lookup", "request": {"keys": {"eye": 2}, "values": [[1], [3]]},
                                     "answer": {"nearest": [0, 1], "weights": [[0.7, 0.3], [0.3, 0.7]]}})  # fmt: skip
 
