@@ -134,6 +134,7 @@ ATTN_CLONES static __attribute__((noinline)) const char *read_numbers(struct can
         }
         if (!next) {
             double exact;
+            guess = p; /* none: a number may end where api_comma says that there is no comma */
             status = api_decimal_careful(p, end, &exact, &next);
             if (status == API_DECIMAL_MALFORMED)
                 break;

@@ -94,6 +94,39 @@ static bool lift_once(size_t limit, bool *over_limit) {
     return lifted;
 }
 
+/* What is lifted out of a copy that ends where its memory ends: how many arrays, and the size of the first. */
+static void lift_exactly(const char *text, size_t *arrays, size_t *numbers) {
+    struct api_arena arena;
+    struct api_lift lift;
+    char *copy = malloc(strlen(text));
+    memcpy(copy, text, strlen(text));
+    api_arena_init(&arena, 0);
+    cr_assert(api_lift(&arena, copy, strlen(text), NULL, &lift));
+    *arrays = lift.count;
+    *numbers = lift.count ? lift.items[0].count : 0;
+    api_arena_free(&arena);
+    free(copy);
+}
+
+/* However many digits a number has, what stands behind it is read as behind one of a single digit. */
+Test(lift_harm, length_of_a_number) {
+    static const char *const rows[][2] = {{"[", ""},       {"[", "]"},        {"[", ",2]"},       {"[1, ", ", 2]"},
+                                          {"[1,", "] 2]"}, {"[[1, ", "] 2]"}, {"[[1, ", "] 2]]"}, {"[[1,", "],[2]]"},
+                                          {"[", "x2]"},    {"[", " 2]"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[400], digits_of_one[200];
+        memset(digits_of_one, '1', sizeof digits_of_one);
+        size_t arrays, numbers, arrays_of_one, numbers_of_one;
+        snprintf(text, sizeof text, "%s1%s", rows[i][0], rows[i][1]);
+        lift_exactly(text, &arrays_of_one, &numbers_of_one);
+        for (int digits = 2; digits < 200; digits++) {
+            snprintf(text, sizeof text, "%s%.*s%s", rows[i][0], digits, digits_of_one, rows[i][1]);
+            lift_exactly(text, &arrays, &numbers);
+            cr_assert(arrays == arrays_of_one && numbers == numbers_of_one, "%d digits: %s", digits, text);
+        }
+    }
+}
+
 Test(lift_harm, every_limit) {
     size_t refused = 0;
     bool over_limit, lifted = false;
