@@ -9,12 +9,15 @@
 
 typedef enum MHD_Result queue_response(struct MHD_Connection *connection, unsigned status, struct MHD_Response *answer);
 
-static struct srv_server *served;
-static queue_response *queue; /* the library's own */
+static struct srv_server *served; /* NULL: this program only shares our archive, as the benchmarks do */
+static queue_response *queue;     /* the library's own */
 
-void srv_refusals_start(struct srv_server *server) {
+__attribute__((constructor)) static void find_queue(void) {
     void *found = dlsym(RTLD_NEXT, "MHD_queue_response");
     memcpy(&queue, &found, sizeof queue);
+}
+
+void srv_refusals_start(struct srv_server *server) {
     served = server;
 }
 
@@ -102,6 +105,8 @@ static enum MHD_Result refuse(struct srv_request *request, unsigned status) {
 
 /* Called by the library only; see refusals.h. */
 enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned status, struct MHD_Response *answer) {
+    if (!served)
+        return queue(connection, status, answer);
     struct srv_connection *peer =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     if (peer->request)
