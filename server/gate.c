@@ -87,7 +87,7 @@ static void refuse_method(struct srv_request *request) {
 bool srv_gate_pass(struct srv_request *request) {
     const struct srv_route *route = request->route;
     if (strcmp(request->method, "OPTIONS") == 0)
-        return true;
+        return body_is_welcome(request);
     if (route && route->guarded && !is_let_in(request))
         return false;
     if (!route)

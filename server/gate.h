@@ -4,8 +4,8 @@
 
 #include "server/request.h"
 
-/* srv_gate_pass - checks key, rate, method, the body's announced length and coding. Returns false with a refusal in
- * request->response. */
+/* srv_gate_pass - checks key, rate, method, the body's announced length and coding; of OPTIONS the last two. Returns
+ * false with a refusal in request->response. */
 bool srv_gate_pass(struct srv_request *request);
 
 /* srv_gate_refuse_path - 404, with the path that is probably meant. */

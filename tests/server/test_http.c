@@ -265,6 +265,12 @@ Test(http, refused_for_their_size) {
     answer_free(&answer);
 }
 
+/* The announced length of a body that nobody reads is believed no more than any other. */
+Test(http, options_with_an_endless_body) {
+    check_refusal("OPTIONS", "OPTIONS /mha HTTP/1.1\r\nHost: a\r\nContent-Length: 1125899906842624\r\n\r\n ", 413,
+                  "body_too_large");
+}
+
 /* Only what is no HTTP at all gets no answer: the library closes without asking. */
 Test(http, noise_is_closed_without_an_answer) {
     static const char *const rows[] = {"GET\r\n\r\n", " GET / HTTP/1.1\r\nHost: a\r\n\r\n", "\x16\x03\x01\r\n\r\n"};
