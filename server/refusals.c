@@ -84,7 +84,6 @@ static void go_past(struct srv_request *request, unsigned status) {
     if (!twice)
         return;
     if (!request->server->tls_cert) {
-        srv_connections_linger(request->server->connections, request->peer->fd, false);
         srv_raw_send(request->peer->fd, &request->response, request->id);
         shutdown(request->peer->fd, SHUT_WR);
     } else if (old) {
