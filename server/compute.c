@@ -202,6 +202,15 @@ static void drop(struct srv_job *job) {
     hand_back(request);
 }
 
+/* What is stopped goes out as it is. To who refuses that it cannot: to pack it after all would keep the thread of the
+ * connection, and all others there, for as long as it takes. */
+static void pack(struct srv_request *request) {
+    srv_answer_pack(request, 0, stop);
+    if (request->coding == SRV_IDENTITY && unwanted(request) &&
+        !srv_coding_takes_identity(request->head.accept_encoding))
+        give_up(request, SRV_REJECT_COMPUTE_TIMEOUT, "Packing took longer than the server allows.");
+}
+
 static void work(struct srv_job *job) {
     struct srv_request *request = request_of(job);
     request->queue_ns = srv_clock_ns() - request->queued_ns;
@@ -212,7 +221,7 @@ static void work(struct srv_job *job) {
     if (!request->response.body)
         compute(request);
     if (srv_answer_wants_packing(request))
-        srv_answer_pack(request, 0, stop);
+        pack(request);
     hand_back(request);
 }
 

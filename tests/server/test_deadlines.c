@@ -186,6 +186,39 @@ Test(deadlines, computing_takes_no_longer_than_allowed) {
     end(&p);
 }
 
+/* What a part of the work took, in milliseconds, as the answer tells. */
+static double duration_of(const struct answer *answer, const char *part) {
+    const char *timing = answer_header(answer, "Server-Timing"), *found = timing ? strstr(timing, part) : NULL;
+    cr_assert_not_null(found);
+    return atof(found + strlen(part));
+}
+
+/* Who takes packed answers only gets none that was packed after the time was over, by the thread of the connection. */
+Test(deadlines, packing_takes_no_longer_than_allowed) {
+    static const char body[] = "{\"random\":{\"seed\":0,\"draws\":[{\"into\":[\"x\"],\"shape\":[1200,8]}]},"
+                               "\"checks\":false,\"return\":[\"weights\"]}";
+    static const char packed_only[] = "Accept-Encoding: gzip, identity;q=0\r\n";
+    struct program p;
+    struct answer answer;
+    char allowed[16];
+    start(&p, OPTIONS("--log-format", "off"));
+    cr_assert_eq(post(p.port, "/attention", packed_only, body, sizeof body - 1, &answer), 200);
+    double compute = duration_of(&answer, "compute;dur="), pack = duration_of(&answer, "write;dur=");
+    answer_free(&answer);
+    end(&p);
+    snprintf(allowed, sizeof allowed, "%d", (int)(compute + pack / 2)); /* to be over in the middle of packing */
+    start(&p, OPTIONS("--log-format", "off", "--compute-timeout-ms", allowed));
+    int status = post(p.port, "/attention", packed_only, body, sizeof body - 1, &answer);
+    if (status == 200) /* quicker than before */
+        cr_expect_lt(duration_of(&answer, "compute;dur=") + duration_of(&answer, "write;dur="),
+                     atof(allowed) + pack / 4, "packed all the same");
+    else
+        cr_expect_eq(status, 503);
+    cr_expect_str_eq(answer_header(&answer, "Content-Encoding"), "gzip");
+    answer_free(&answer);
+    end(&p);
+}
+
 Test(deadlines, waiting_takes_no_longer_than_allowed) {
     struct program p;
     struct client first, second;
