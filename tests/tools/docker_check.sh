@@ -5,6 +5,7 @@
 # Without haproxy or promtool those two checks are passed over, visibly; the others always run.
 set -u
 cd "$(dirname "$0")/../.."
+. tests/tools/serve.sh
 yaml2json=${YAML2JSON:-build/release/tests/tools/yaml2json}
 failed=0
 passed_over=
@@ -40,20 +41,11 @@ jq -e '.panels | length > 0 and all(.title and (.targets | length > 0))' $dashbo
     bad "$dashboard has no panels, or one without a query"
 
 # Queries ask for metrics, labels and values that the program serves.
-start() {
-    : >"$dir/program" # the shell in the background opens it a moment later
-    "${PROGRAM:-build/release/dikkat}" --port 0 --log-format off 2>"$dir/program" &
-    pid=$!
-    for _ in $(seq 100); do
-        url=$(grep -oE 'http://127.0.0.1:[0-9]+' "$dir/program" | head -n 1)
-        [ -n "$url" ] && return
-        sleep 0.05
-    done
-    bad "the program does not start: $(cat "$dir/program")"
-}
 dir=$(mktemp -d)
+"${PROGRAM:-build/release/dikkat}" --port 0 --log-format off >"$dir/program" 2>&1 &
+pid=$!
 trap 'kill "$pid"; rm -rf "$dir"' EXIT
-start
+url=$(served_at "$dir/program" "$pid") || bad "the program does not start: $(cat "$dir/program")"
 for path in health/live health/ready metrics metrics; do curl -s -m 5 "$url/$path" >"$dir/metrics"; done
 {
     jq '.panels[].targets[].expr' $dashboard
