@@ -23,6 +23,10 @@ holds() {
     done
 }
 
+# How long a request that is in flight may still wait and compute, by the program's own defaults.
+longest_ms=$("${PROGRAM:-build/release/dikkat}" --print-config |
+    awk '/(queue|compute)[-_]timeout[-_]ms/ { gsub(/[^0-9 ]/, ""); ms += $1 } END { print ms + 0 }')
+
 pod='.spec.template.spec'
 container="$pod.containers[0]"
 env="($container.env | map({(.name): .value}) | add)"
@@ -48,6 +52,7 @@ holds deployment.yaml \
     "$env | has(\"DIKKAT_MAX_MEMORY_BYTES\") or has(\"DIKKAT_WORKERS\") | not" \
     "$pod.terminationGracePeriodSeconds * 1000 > ($env.DIKKAT_SHUTDOWN_DELAY_MS | tonumber) + ($env.DIKKAT_DRAIN_TIMEOUT_MS | tonumber)" \
     "($env.DIKKAT_SHUTDOWN_DELAY_MS | tonumber) >= 5000" \
+    "($env.DIKKAT_DRAIN_TIMEOUT_MS | tonumber) > $longest_ms" \
     "$pod.topologySpreadConstraints | map(.topologyKey) | index(\"kubernetes.io/hostname\") != null"
 holds service.yaml \
     '.kind == "Service" and .spec.ports[0].targetPort == "http"' \
