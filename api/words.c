@@ -117,7 +117,7 @@ bool api_words_check(struct api_job *job, json_t *vocabulary) {
             return api_refuse_place(job, "bad_value", &place,
                                     "`vocab` gives each word an id, an integer from 0 to 2147483647.");
         if (json_is_real(id) && json_object_set_new(vocabulary, word, json_integer((json_int_t)number)) != 0)
-            return api_refuse(job, "out_of_memory", NULL, NULL);
+            return api_refuse_memory(job);
         most = (json_int_t)number > most ? (json_int_t)number : most;
     }
     if (most < 0)

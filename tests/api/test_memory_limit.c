@@ -62,6 +62,18 @@ Test(memory_limit, words) {
     free(body);
 }
 
+/* Ids written as 0.0 are replaced by integers, which take memory of their own. */
+Test(memory_limit, ids_of_words) {
+    enum { WORDS = 200 };
+    char *body = malloc((size_t)WORDS * 24 + 200), *out = body;
+    out += sprintf(out, "{\"texts\":[\"word0\"],\"table\":{\"eye\":%d},\"vocab\":{", WORDS);
+    for (int i = 0; i < WORDS; i++)
+        out += sprintf(out, "%s\"word%d\":%d.0", i ? "," : "", i, i);
+    sprintf(out, "}}");
+    cr_expect_gt(sweep("/embed", body), 10u);
+    free(body);
+}
+
 /* A request in a request, whose answer is read again. */
 Test(memory_limit, check) {
     static const char body[] =
