@@ -2,6 +2,7 @@
 #include "api/bind.h"
 #include "api/bind_tensor.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -34,7 +35,8 @@ static const char *string_hint(struct api_job *job, const struct api_field *fiel
     if (field->accepts & API_BOOL && is_truth_text(text))
         return "true and false stand without quotes.";
     if (field->accepts & (API_INT | API_NUMBER) && is_number_text(text))
-        return "Numbers stand without quotes.";
+        return isfinite(strtod(text, NULL)) ? "Numbers stand without quotes."
+                                            : "NaN and infinities are read in arrays of numbers only.";
     if (field->accepts & (API_STRINGS | API_CHOICES))
         return api_arena_printf(job->arena, "Write it in brackets: [\"%.40s\"].", text);
     if (field->accepts & API_TENSOR)

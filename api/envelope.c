@@ -88,6 +88,11 @@ static size_t fault_position(const json_error_t *error) {
     return size > 0 && near[6 + size] == '\'' && size - 1 <= position ? position - (size - 1) : position;
 }
 
+/* jansson takes a NUL byte for the end of the text, and stops behind it. */
+static bool is_behind_nul(const json_error_t *error, const char *body, size_t size, size_t offset) {
+    return offset > 0 && offset <= size && !body[offset - 1] && strstr(error->text, " near end of file");
+}
+
 static void report_place(struct api_job *job, const char *body, size_t size, size_t offset) {
     api_line_column(body, offset < size ? offset : size, &job->problem->line, &job->problem->column);
 }
@@ -96,6 +101,10 @@ static bool refuse_text(struct api_job *job, const json_error_t *error, const ch
                         const struct api_lift *lift) {
     size_t offset = api_lift_origin(lift, fault_position(error));
     const char *why = reason(job, error);
+    if (is_behind_nul(error, body, size, offset)) {
+        offset--;
+        why = "it holds a NUL byte";
+    }
     switch (json_error_code(error)) {
     case json_error_numeric_overflow:
         api_refuse(job, "number_out_of_range", api_pointer_at(job->arena, body, size, offset),

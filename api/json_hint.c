@@ -9,7 +9,7 @@
 /* struct spot - where reading stopped.
  *
  *     rest     from there on, `size` bytes
- *     here     its first byte, 0 at the end of the body
+ *     here     its first byte; 0 at the end of the body, or when it is a NUL
  *     before   the last byte before it that is not blank, 0 when there is none
  *     first    nothing but blanks stands before it
  */
@@ -37,6 +37,8 @@ static const char *encoding_hint(const struct spot *spot) {
         return "The body begins with a byte order mark: save it as UTF-8 without one.";
     if (begins(spot, "\xff\xfe") || begins(spot, "\xfe\xff"))
         return "The body is UTF-16: save it as UTF-8.";
+    if (spot->size && !spot->here)
+        return "A byte here is 0, as in UTF-16: save the body as UTF-8.";
     return NULL;
 }
 
@@ -76,7 +78,7 @@ static const char *bracket_hint(const struct spot *spot) {
         return "Lists stand in [ ], not in ( ).";
     if (spot->here == ':')
         return "A list has no names: is a ] missing before this one?";
-    if (!spot->here)
+    if (!spot->size)
         return "The end is missing: a bracket or a quote is still open.";
     return NULL;
 }

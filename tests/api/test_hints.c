@@ -99,6 +99,7 @@ static const struct mistake mistakes[] = {
     {ATTENTION("\"attn_mask\":[[0,-Infinity],[0,0]]"), "numeric_mask", "attn_bias"},
     {ATTENTION("\"key_padding_mask\":[0,1]"), "numeric_mask", "Write true and false"},
     {ATTENTION("\"scale\":\"0.5\""), "wrong_type", "without quotes"},
+    {ATTENTION("\"mask_value\":\"-Infinity\""), "wrong_type", "arrays of numbers only"},
     {ATTENTION("\"return\":\"weights\""), "wrong_type", "[\"weights\"]"},
     {ATTENTION("\"window\":3"), "wrong_type", "[2, 0]"},
     {ATTENTION("\"tokens\":\"a b\""), "wrong_type", "texts"},
@@ -178,6 +179,31 @@ Test(refusals, hints) {
     }
     fprintf(stderr, "hints: %zu mistakes, %zu lead nowhere\n", n, failed);
     cr_assert_eq(failed, 0u);
+}
+
+/* A NUL byte is not the end, for which jansson takes it; the trailing one of a C string is to be removed. */
+Test(refusals, nul_bytes) {
+    static const struct {
+        const char *body;
+        size_t size;
+        const char *hint;
+        size_t column;
+    } rows[] = {
+        {"{\0\"\0x\0\"\0}", 9, "UTF-16", 2},    {"{\"x\":[[1,2\0]]}", 14, "UTF-16", 11},
+        {"{\"x\":[[1]],\0}", 13, "UTF-16", 12}, {"{\"x\":[[1]]}\0", 12, "remove what follows", 12},
+        {"{\"x\":[[1]]", 10, "still open", 11},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct api_env env = {.limits = {0}};
+        struct call answer = call_bytes(&env, "POST", "/mha", rows[i].body, rows[i].size);
+        bool is_nul = i + 1 < sizeof rows / sizeof *rows;
+        cr_expect_str_eq(text_of(&answer, "code"), "not_json");
+        cr_expect_eq(strstr(text_of(&answer, "detail"), "holds a NUL byte") != NULL, is_nul, "%zu: %s", i,
+                     text_of(&answer, "detail"));
+        cr_expect(strstr(text_of(&answer, "hint"), rows[i].hint), "%zu: %s", i, text_of(&answer, "hint"));
+        cr_expect_eq(json_integer_value(json_object_get(answer.json, "column")), (json_int_t)rows[i].column, "%zu", i);
+        call_free(&answer);
+    }
 }
 
 /* A name as long as this is compared with nothing, and not repeated in a pointer. */
