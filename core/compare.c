@@ -4,6 +4,7 @@
 #include <math.h>
 
 static double element(const struct attn_tensor *t, size_t i) {
+    assert(t->dtype == ATTN_BOOL || t->dtype == ATTN_F64);
     return t->dtype == ATTN_BOOL ? ((const uint8_t *)t->data)[i] : ((const double *)t->data)[i];
 }
 
