@@ -351,7 +351,7 @@ Test(harm, malformed_bodies_by_the_thousand) {
 
 /* --- memory ------------------------------------------------------------------------------------------------------ */
 
-enum { PRESSERS = 6, PRESSES = 8, BUDGET_MIB = 32 };
+enum { PRESSERS = 16, PRESSES = 3, BUDGET_MIB = 32 }; /* six of the bodies fit into the half that is for bodies */
 
 struct press {
     uint16_t port;
