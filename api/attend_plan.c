@@ -262,11 +262,9 @@ static bool plan_heads(struct api_attend *a) {
 
 static bool plan_past_of(struct api_attend *a, const char *name, struct attn_tensor *past, size_t d) {
     struct attn_tensor wanted = api_attend_heads_shape(a, a->k.heads, a->n_past, d, NULL);
-    bool fits = past->rank == wanted.rank;
-    for (unsigned i = 0; fits && i < wanted.rank; i++)
-        fits = past->shape[i] == wanted.shape[i];
-    return fits || misfit(a, name, api_shape_text(a->job, &wanted), api_shape_text(a->job, past),
-                          "It has the shape of present_key and present_value.");
+    return attn_same_shape(past, &wanted) ||
+           misfit(a, name, api_shape_text(a->job, &wanted), api_shape_text(a->job, past),
+                  "It has the shape of present_key and present_value.");
 }
 
 static bool plan_past(struct api_attend *a) {

@@ -109,8 +109,7 @@ bool api_refuse_element(struct api_job *job, const char *code, const struct api_
         return api_refuse_place(job, code, &element, detail);
     }
     size_t at[ATTN_MAX_RANK];
-    for (size_t axis = t->rank; axis-- > 0; index /= t->shape[axis])
-        at[axis] = index % t->shape[axis];
+    attn_tensor_index(t, index, at);
     struct steps steps;
     steps_into(&steps, place, at, t->rank);
     return api_refuse_place(job, code, steps.last, detail);

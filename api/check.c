@@ -178,9 +178,7 @@ static bool judge_all(struct check *c) {
 
 static void write_mismatch(struct api_writer *w, const struct verdict *v) {
     struct attn_tensor index = {.rank = v->got.rank};
-    size_t rest = v->found.first;
-    for (unsigned axis = index.rank; axis-- > 0; rest /= v->got.shape[axis])
-        index.shape[axis] = rest % v->got.shape[axis];
+    attn_tensor_index(&v->got, v->found.first, index.shape);
     api_write_object(w, "first_mismatch");
     api_write_shape(w, "index", &index);
     api_write_number(w, "expected", v->found.expected);

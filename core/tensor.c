@@ -20,6 +20,11 @@ size_t attn_tensor_count(const struct attn_tensor *t) {
     return count;
 }
 
+void attn_tensor_index(const struct attn_tensor *t, size_t i, size_t *at) {
+    for (unsigned axis = t->rank; axis-- > 0; i /= t->shape[axis])
+        at[axis] = i % t->shape[axis];
+}
+
 bool attn_same_shape(const struct attn_tensor *a, const struct attn_tensor *b) {
     bool same = a->rank == b->rank;
     for (unsigned axis = 0; same && axis < a->rank; axis++)

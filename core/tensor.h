@@ -38,6 +38,12 @@ size_t attn_dtype_size(enum attn_dtype dtype);
 /* attn_tensor_count - number of elements; 1 for rank 0. */
 size_t attn_tensor_count(const struct attn_tensor *t);
 
+/* attn_tensor_index - where element i stands, in C order: t holds it at [at[0]][at[1]]...
+ *
+ *     at    [rank]    out
+ */
+void attn_tensor_index(const struct attn_tensor *t, size_t i, size_t *at);
+
 /* attn_same_shape - as many dimensions, of the same sizes? Their dtypes may differ. */
 bool attn_same_shape(const struct attn_tensor *a, const struct attn_tensor *b);
 
