@@ -70,6 +70,16 @@ const char *api_words(struct api_job *job, const char *const *words) {
     return text;
 }
 
+const char *api_field_words(struct api_job *job, const struct api_table *table) {
+    const char **names = api_arena_array(job->arena, table->count + 1, sizeof *names);
+    if (!names)
+        return NULL;
+    for (size_t i = 0; i < table->count; i++)
+        names[i] = table->fields[i].name;
+    names[table->count] = NULL;
+    return api_words(job, names);
+}
+
 static bool bind_choice(struct api_job *job, const struct api_field *field, const char *word,
                         const struct api_place *place, unsigned *choice) {
     for (unsigned i = 0; field->choices[i]; i++)
@@ -294,13 +304,7 @@ bool api_refuse_unknown(struct api_job *job, const struct api_table *table, cons
         job, "unknown_field", &place,
         api_arena_printf(job->arena, "There is no field \"%.64s\" here.%s%s", name, hint ? " " : "", hint ? hint : ""));
     job->problem->hint = hint;
-    const char **names = api_arena_array(job->arena, table->count + 1, sizeof *names);
-    if (!names)
-        return false;
-    for (size_t i = 0; i < table->count; i++)
-        names[i] = table->fields[i].name;
-    names[table->count] = NULL;
-    job->problem->expected = api_words(job, names);
+    job->problem->expected = api_field_words(job, table);
     return false;
 }
 

@@ -30,6 +30,9 @@ bool api_is_integral(double number);
 const char *api_describe(const struct api_job *job, const json_t *json);
 const char *api_words(struct api_job *job, const char *const *words);
 
+/* api_field_words - the names of a table's fields, with commas between; NULL: no memory. */
+const char *api_field_words(struct api_job *job, const struct api_table *table);
+
 /* api_guess_text - "Did you mean ...?", or what else a guess says; NULL when there is none. */
 const char *api_guess_text(struct api_job *job, struct api_guess guess);
 

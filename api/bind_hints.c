@@ -46,13 +46,7 @@ static const char *string_hint(struct api_job *job, const struct api_field *fiel
 
 /* The fields of an object: "Its fields are base, interleaved, dims, positions." */
 static const char *fields_hint(struct api_job *job, const struct api_table *table) {
-    const char **names = api_arena_array(job->arena, table->count + 1, sizeof *names);
-    if (!names)
-        return NULL;
-    for (size_t i = 0; i < table->count; i++)
-        names[i] = table->fields[i].name;
-    names[table->count] = NULL;
-    const char *words = api_words(job, names);
+    const char *words = api_field_words(job, table);
     return words ? api_arena_printf(job->arena, "Its fields are %s.", words) : NULL;
 }
 
