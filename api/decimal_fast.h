@@ -61,6 +61,7 @@ static inline bool api_decimal_round(uint64_t w, int n, uint64_t *bits) {
     return true;
 }
 
+/* api_tens - 10^0 to 10^17. */
 static const uint64_t api_tens[] = {1,
                                     10,
                                     100,
@@ -77,7 +78,8 @@ static const uint64_t api_tens[] = {1,
                                     10000000000000,
                                     100000000000000,
                                     1000000000000000,
-                                    10000000000000000};
+                                    10000000000000000,
+                                    100000000000000000};
 
 /* api_join_over - the number with the 0 .. 7 digits at p, mostly up to 2 of them. */
 static inline uint64_t api_join_over(const char *p, unsigned digits) {

@@ -136,30 +136,11 @@ static inline int put_16_digits(char *out, uint64_t value) {
 
 #endif
 
-static const uint64_t powers[] = {1u,
-                                  10u,
-                                  100u,
-                                  1000u,
-                                  10000u,
-                                  100000u,
-                                  1000000u,
-                                  10000000u,
-                                  100000000u,
-                                  1000000000u,
-                                  10000000000u,
-                                  100000000000u,
-                                  1000000000000u,
-                                  10000000000000u,
-                                  100000000000000u,
-                                  1000000000000000u,
-                                  10000000000000000u,
-                                  100000000000000000u};
-
 /* The same value with 17 digits; digits in 1 .. 10^17 - 1. */
 static inline struct decimal with_17_digits(struct decimal d) {
     int count = (64 - __builtin_clzll(d.digits)) * 1233 >> 12; /* floor(log10) of the next power of two */
-    count += d.digits >= powers[count];
-    return (struct decimal){d.digits * powers[17 - count], d.exponent - (17 - count)};
+    count += d.digits >= api_tens[count];
+    return (struct decimal){d.digits * api_tens[17 - count], d.exponent - (17 - count)};
 }
 
 /* `exponent` behind the digits: e21, e-8. */
@@ -279,10 +260,10 @@ static uint64_t round_scaled(double magnitude, unsigned decimals) {
         return UINT64_MAX;
     if (places > 104)
         return 0;
-    api_u128 scaled = (api_u128)c * powers[decimals]; /* below 2^103 */
+    api_u128 scaled = (api_u128)c * api_tens[decimals]; /* below 2^103 */
     unsigned odd = (unsigned)(scaled >> places) & 1;
     api_u128 whole = (scaled + odd + (((api_u128)1 << (places - 1)) - 1)) >> places; /* a half goes up only if odd */
-    return whole < powers[17] ? (uint64_t)whole : UINT64_MAX;
+    return whole < api_tens[17] ? (uint64_t)whole : UINT64_MAX;
 }
 
 /* The double nearest to digits * 10^-decimals; digits in 1 .. 10^17. */
@@ -300,7 +281,7 @@ char *api_decimal_write_rounded(char *out, double value, unsigned decimals) {
     uint64_t digits = round_scaled(fabs(value), decimals);
     if (digits == UINT64_MAX) /* a unit of `decimals` places is less than a tenth of the distance to a neighbour */
         return api_decimal_write_f64(out, value);
-    if (digits >= powers[15])
+    if (digits >= api_tens[15])
         return api_decimal_write_f64(out, copysign(double_of(digits, decimals), value));
     *out = '-'; /* up to 15 digits are always the shortest text of the double they name */
     out += signbit(value) != 0;
@@ -313,9 +294,9 @@ char *api_decimal_write_rounded(char *out, double value, unsigned decimals) {
 char *api_decimal_write_rounded_f32(char *out, float value, unsigned decimals) {
     assert(isfinite(value) && decimals <= 15);
     uint64_t digits = round_scaled((double)fabsf(value), decimals);
-    if (digits > powers[9] || fabsf(value) >= 0x1p24f)
+    if (digits > api_tens[9] || fabsf(value) >= 0x1p24f)
         return api_decimal_write_f32(out, value);
-    if (digits >= powers[6])
+    if (digits >= api_tens[6])
         return api_decimal_write_f32(out, copysignf((float)double_of(digits, decimals), value));
     *out = '-'; /* up to 6 digits are always the shortest text of the float they name */
     out += signbit(value) != 0;
